@@ -68,7 +68,7 @@ import { gone } from './claim-book.ts'
 import { GivenActions } from './given-actions.ts'
 import { Naming } from './naming.ts'
 import { RegistrationRate } from './registration-rate.ts'
-import { entriesOf } from './remote-lines.ts'
+import { RemoteEntries } from './remote-lines.ts'
 import { RemoteSecrets, redactedReport } from './remote-secrets.ts'
 import { agrees, isOfHandler, outcomeOf } from './report.ts'
 import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
@@ -118,6 +118,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
   readonly #rate = new RegistrationRate()
   readonly #naming: Naming
   readonly #secrets: RemoteSecrets
+  readonly #entries = new RemoteEntries()
   readonly #actions: GivenActions
   #limits = { readAt: Number.NEGATIVE_INFINITY, exist: false }
 
@@ -324,8 +325,9 @@ export class RemoteDesk implements RemoteWorkers, Service {
   ): Promise<ReadonlySet<string>> {
     if (logs.length > 0 && this.#options.logs.isCrowded) throw busy()
     const stored = await Promise.all(
-      logs.map(async ({ runId, fence, first, lines }) => {
-        const entries = entriesOf(lines, redactors.get(runId))
+      logs.map(async (log) => {
+        const { runId, fence, first } = log
+        const entries = this.#entries.of(log, redactors.get(runId))
         return (await this.#options.logs.store({ runId, fence, first, entries, isLast })) ? runId : null
       }),
     )

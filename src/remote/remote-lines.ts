@@ -1,30 +1,72 @@
-/** Lines that remote workers send, as they are stored: without secrets, and each as an entry of the log. Pure. */
+/**
+ * Lines that remote workers send, as they are stored: without secrets, and each as an entry of the log. A value may be spread over
+ * several lines of one stream, and over several requests: it is found there, and told with the last of them.
+ */
+import { LRUCache } from 'lru-cache'
 import type { LogEntry } from '../core/run/log-entry.ts'
 import type { Redactor } from '../core/secret/redactor.ts'
 import { instantMs } from '../core/task/task.ts'
 import type { RemoteLine } from '../transport/remote-workers.ts'
 
-/** Entries of the log, as many as there are lines. What a program wrote ends where it ends; a message is a line of its own. */
-export function entriesOf(lines: readonly RemoteLine[], redactor: Redactor | undefined): LogEntry[] {
-  const entries = lines.map(({ at, level, stream, message }): LogEntry => {
-    const isOpen = stream === 'log' && !message.endsWith('\n')
-    return { at: instantMs(at), stream, level, text: isOpen ? `${message}\n` : message }
-  })
-  return redactor === undefined ? entries : redacted(entries, redactor)
+/** Attempts whose last request ended in what may be the beginning of a value, and how much of it is kept. */
+const MAX_BEGUN = 10_000
+const MAX_BEGUN_BYTES = 16 * 1024 * 1024
+
+/** Lines of an attempt, with how many came before them. */
+export interface SentLines {
+  readonly runId: string
+  readonly fence: number
+  readonly first: number
+  readonly lines: readonly RemoteLine[]
 }
 
-/** A value may be spread over several lines of one stream: it is found there, and told with the last of them. */
-function redacted(entries: readonly LogEntry[], redactor: Redactor): LogEntry[] {
-  const texts = entries.map(() => '')
-  for (const stream of new Set(entries.map((entry) => entry.stream))) {
-    const redacting = redactor.stream()
-    let last = 0
-    for (const [i, entry] of entries.entries()) {
-      if (entry.stream !== stream) continue
-      texts[i] = `${redacting.push(Buffer.from(entry.text))}${redacting.settle()}`
-      last = i
-    }
-    texts[last] += redacting.end().toString()
+/** Where the streams of an attempt ended that may go on with a value, and the number of the line that comes next. */
+interface Begun {
+  readonly nextLine: number
+  readonly ends: ReadonlyMap<LogEntry['stream'], Buffer>
+}
+
+/** Makes entries of lines. What another node was sent before is not known here; see `Redactor.parts`. */
+export class RemoteEntries {
+  readonly #begun = new LRUCache<string, Begun>({
+    max: MAX_BEGUN,
+    maxSize: MAX_BEGUN_BYTES,
+    sizeCalculation: ({ ends }) => [...ends.values()].reduce((sum, { length }) => sum + length, 1),
+  })
+
+  /** Entries of the log, as many as there are lines. What a program wrote ends where it ends; a message is a line of its own. */
+  of({ runId, fence, first, lines }: SentLines, redactor: Redactor | undefined): LogEntry[] {
+    const entries = lines.map(({ at, level, stream, message }): LogEntry => {
+      const isOpen = stream === 'log' && !message.endsWith('\n')
+      return { at: instantMs(at), stream, level, text: isOpen ? `${message}\n` : message }
+    })
+    if (redactor === undefined) return entries
+    const key = `${runId}/${fence}`
+    const known = this.#begun.get(key)
+    const before = first === 0 ? NOTHING_BEGUN : known?.nextLine === first ? known.ends : null
+    const { texts, ends } = redacted(entries, redactor, before)
+    if (ends.size === 0) this.#begun.delete(key)
+    else this.#begun.set(key, { nextLine: first + lines.length, ends })
+    return entries.map((entry, i) => ({ ...entry, text: texts[i] ?? '' }))
   }
-  return entries.map((entry, i) => ({ ...entry, text: texts[i] ?? '' }))
+}
+
+const NOTHING_BEGUN: Begun['ends'] = new Map()
+
+/** `before` is null where it is not known how the streams ended. */
+function redacted(entries: readonly LogEntry[], redactor: Redactor, before: Begun['ends'] | null) {
+  const texts = entries.map(() => '')
+  const ends = new Map(before)
+  for (const stream of new Set(entries.map((entry) => entry.stream))) {
+    const places = [...entries.keys()].filter((i) => entries[i]?.stream === stream)
+    const end = before && (before.get(stream) ?? Buffer.alloc(0))
+    const parts = redactor.parts(
+      places.map((i) => entries[i]?.text ?? ''),
+      end,
+    )
+    for (const [n, i] of places.entries()) texts[i] = parts.texts[n] ?? ''
+    ends.delete(stream)
+    if (parts.begun.length > 0) ends.set(stream, Buffer.from(parts.begun))
+  }
+  return { texts, ends }
 }

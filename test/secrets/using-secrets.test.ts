@@ -173,6 +173,27 @@ test('a remote worker is given the values for its attempt, and its reports are k
   ])
 })
 
+test('a value that a worker sends in two requests is not told, also by another node', async () => {
+  await set('SPLIT', 'canary-in-two-halves')
+  const other = await startTestNode(database, { secretsKey, roles: 'api' })
+  const at = new Date().toISOString()
+  const say = async (nodes: readonly (typeof node)[]) => {
+    const action = { type: 'handler', name: 'split', payload: { token: '{{secret.SPLIT}}' } }
+    const runId = await trigger(await aManualTask(node, { action }))
+    const worker = await aWorker(node.url, { handlers: ['split'] })
+    const [given] = await worker.claim(1)
+    for (const [first, message] of ['the canary-in-', 'two-halves\n'].entries()) {
+      const lines = [{ at, stream: 'stdout', message }]
+      const body = { runs: [{ runId, fence: given?.fence, first, lines }] }
+      await worker.say('log', body, nodes[first]?.url)
+    }
+    return (await logOf(node, runId)).map(({ text }) => text)
+  }
+
+  expect(await say([node, node])).toEqual(['the [secret SPLIT]', '[secret SPLIT]'])
+  expect(await say([node, other])).toEqual(['the [secret SPLIT]', '[secret SPLIT]'])
+})
+
 test('a secret that is deleted is still taken out of what its last attempts report, and given to no other', async () => {
   await set('LEAVING', 'canary-that-leaves')
   const task = await aManualTask(node, {

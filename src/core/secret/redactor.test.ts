@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Redactor } from './redactor.ts'
+import { type RedactedParts, Redactor } from './redactor.ts'
 
 const SECRET = 'p4ss/w"ord+é\\ 1'
 const one = new Redactor([['API', SECRET]])
@@ -133,4 +133,45 @@ test('a stream that is nothing but a secret is told in bounded memory', () => {
 
   expect(told).toBeGreaterThan(0)
   expect(stream.end().toString()).not.toContain('aaaaaa')
+})
+
+describe('of a value in parts', () => {
+  const key = new Redactor([['KEY', 'correct horse battery']])
+
+  test('each part is taken out, as far as it is known what came before', () => {
+    const first = key.parts(['it is correct ho'], Buffer.alloc(0))
+    const second = key.parts(['rse', ' battery, and correct it is'], first.begun)
+
+    expect(first).toEqual({ texts: ['it is [secret KEY]'], begun: Buffer.from('correct ho') })
+    expect(second.texts).toEqual(['', '[secret KEY], and correct it is'])
+    expect(key.parts(['tel is open'], first.begun).texts).toEqual(['tel is open'])
+  })
+
+  test('the rest is taken out where nobody knows what came before', () => {
+    expect(key.parts(['rse battery!'], null).texts).toEqual(['[secret KEY]!'])
+    expect(key.parts(['tery!'], null).texts).toEqual(['tery!'])
+  })
+
+  test('however many parts there are, less than half of it is told', () => {
+    const value = fc.string({ unit: fc.constantFrom(...'abcdefgh123'), minLength: 6, maxLength: 30 })
+    const cuts = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 6 })
+    fc.assert(
+      fc.property(value, cuts, fc.boolean(), (secret, places, isKnown) => {
+        const redactor = new Redactor([['S', secret]])
+        const [one = 1] = places
+        const ends = [...new Set(isKnown ? places : [one])]
+          .filter((at) => at < secret.length)
+          .sort((a, b) => a - b)
+        let before: Buffer | null = Buffer.alloc(0)
+        let told = ''
+        for (const [i, end] of [...ends, secret.length].entries()) {
+          const part: RedactedParts = redactor.parts([secret.slice(ends[i - 1] ?? 0, end)], before)
+          before = isKnown ? part.begun : null
+          told += part.texts[0]
+        }
+        expect(told.replaceAll('[secret S]', '').length).toBeLessThan(Math.min(6, secret.length / 2 + 1))
+      }),
+      { numRuns: 500 },
+    )
+  })
 })

@@ -15,7 +15,8 @@ interface Pattern {
 
 /** A stretch of the text that is to go. */
 interface Found {
-  readonly name: string
+  /** Null: nothing stands in its place. */
+  readonly name: string | null
   readonly start: number
   readonly end: number
 }
@@ -60,6 +61,26 @@ export class Redactor {
     return new RedactingStream(this)
   }
 
+  /**
+   * For a text of which parts are told at different times and none can wait for the next. `before` is the end of what was told, as far as
+   * it may be the beginning of a value; null where nobody knows it: then the end of a value is looked for at the start. Of a value in two
+   * parts, fewer than six characters stay, and less than half of it.
+   */
+  parts(texts: readonly string[], before: Buffer | null): RedactedParts {
+    const parts = texts.map((text) => Buffer.from(text))
+    const all = Buffer.concat([before ?? Buffer.alloc(0), ...parts])
+    const found = [...this.find(all), ...this.findCut(all, halfOf), ...(before ? [] : this.#findRest(all))]
+    const clusters = clustersOf(found)
+    let start = before?.length ?? 0
+    const told = parts.map(({ length }) => {
+      const end = start + length
+      const text = blanked(all.subarray(0, end), clusters.flatMap(within(start, end)), start)
+      start = end
+      return text.toString()
+    })
+    return { texts: told, begun: all.subarray(this.findBegun(all)) }
+  }
+
   /** Every stretch that is a whole value. */
   find(bytes: Buffer): Found[] {
     return readingsOf(bytes).flatMap((reading) =>
@@ -78,12 +99,36 @@ export class Redactor {
   }
 
   /** What is left of a value that the end of the text cuts off. */
-  findCut(bytes: Buffer): Found[] {
+  findCut(bytes: Buffer, least: (pattern: Buffer) => number = () => MIN_CHARACTERS): Found[] {
     return readingsOf(bytes).flatMap((reading) =>
-      this.#patterns.flatMap((pattern) => beginningAtEnd(reading, pattern)),
+      this.#patterns.flatMap((pattern) => beginningAtEnd(reading, pattern, least(pattern.bytes))),
+    )
+  }
+
+  /** What is left of a value that the start of the text cuts off. */
+  #findRest(bytes: Buffer): Found[] {
+    return readingsOf(bytes).flatMap((reading) =>
+      this.#patterns.flatMap((pattern) => restAtStart(reading, pattern, halfOf(pattern.bytes))),
     )
   }
 }
+
+/** Parts without values, and the end of them that may be the beginning of one. */
+export interface RedactedParts {
+  readonly texts: readonly string[]
+  readonly begun: Buffer
+}
+
+/** The least that is taken for a part of a value. */
+const halfOf = ({ length }: Buffer) => Math.min(MIN_CHARACTERS, Math.ceil(length / 2))
+
+/** What of a stretch is in a part of the text. Its name is told where it ends. */
+const within =
+  (from: number, to: number) =>
+  ({ name, start, end }: Found): Found[] =>
+    start >= to || end <= from
+      ? []
+      : [{ name: end <= to ? name : null, start: Math.max(start, from), end: Math.min(end, to) }]
 
 /** Text in pieces. What may be the beginning of a value waits for the next piece. */
 export class RedactingStream {
@@ -348,13 +393,21 @@ function beforeBegunEscape(bytes: Buffer): number {
   return end
 }
 
-function beginningAtEnd(reading: Reading, { name, bytes: wanted }: Pattern): Found[] {
+function beginningAtEnd(reading: Reading, { name, bytes: wanted }: Pattern, least: number): Found[] {
   const { bytes } = reading
-  for (let length = Math.min(wanted.length - 1, bytes.length); length >= MIN_CHARACTERS; length--) {
+  for (let length = Math.min(wanted.length - 1, bytes.length); length >= least; length--) {
     const at = bytes.length - length
     if (bytes[at] !== wanted[0] || wanted.compare(bytes, at, bytes.length, 0, length) !== 0) continue
     return [{ name, start: placeOf(reading, at), end: placeOf(reading, bytes.length) }]
   }
+  return []
+}
+
+function restAtStart(reading: Reading, { name, bytes: wanted }: Pattern, least: number): Found[] {
+  const { bytes } = reading
+  for (let length = Math.min(wanted.length - 1, bytes.length); length >= least; length--)
+    if (wanted.compare(bytes, 0, length, wanted.length - length) === 0)
+      return [{ name, start: 0, end: placeOf(reading, length) }]
   return []
 }
 
@@ -369,12 +422,12 @@ function clustersOf(found: readonly Found[]): Found[] {
   return clusters
 }
 
-function blanked(bytes: Buffer, clusters: readonly Found[]): Buffer {
-  if (clusters.length === 0) return bytes
+function blanked(bytes: Buffer, clusters: readonly Found[], begin = 0): Buffer {
+  if (clusters.length === 0) return bytes.subarray(begin)
   const parts: Buffer[] = []
-  let from = 0
+  let from = begin
   for (const { name, start, end } of clusters) {
-    parts.push(bytes.subarray(from, start), Buffer.from(`[secret ${name}]`))
+    parts.push(bytes.subarray(from, start), Buffer.from(name === null ? '' : `[secret ${name}]`))
     from = end
   }
   return Buffer.concat([...parts, bytes.subarray(from)])
