@@ -46,6 +46,10 @@ export class RunnerLog implements OutputLog {
     this.#add(stream, this.#texts[stream].push(chunk, Date.now()))
   }
 
+  say(level: 'warn', message: string): void {
+    this.#log.write(level, message)
+  }
+
   room(): Promise<void> | null {
     const isRoom = this.#log.fits(Number.POSITIVE_INFINITY, MAX_WAITING_CHARACTERS)
     return isRoom ? null : this.#sender.untilFits(this.#log, Number.POSITIVE_INFINITY, MAX_WAITING_CHARACTERS)

@@ -6,12 +6,13 @@ import { labelsOfNode } from '../core/run/own-labels.ts'
 import { type Network, parseNetwork } from '../core/values/network.ts'
 import { LogWriter } from '../logs/log-writer.ts'
 import { RefusedRequests } from '../operations/audit-log/refused-requests.ts'
-import type { Facilities } from '../operations/context.ts'
+import type { Facilities, ProgramMaxima } from '../operations/context.ts'
 import { WriteCheck } from '../operations/server/write-check.ts'
 import { NameResolver } from '../outgoing/names/name-resolver.ts'
 import { OwnPorts } from '../outgoing/own-ports.ts'
 import { StoredProjectNetworks } from '../outgoing/project-networks.ts'
 import { SecretSigner } from '../outgoing/signer.ts'
+import { ownMaxima } from '../programs/programs.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config } from '../runtime/config.ts'
 import { type FileShare, fileWarning, openFileLimit, shareFiles } from '../runtime/open-files.ts'
@@ -25,7 +26,7 @@ import { LaneRegistry } from '../transport/lane-registry.ts'
 import { PostgresWakeUps } from '../transport/postgres/postgres-wake-ups.ts'
 import { LocalWakeUps, type WakeUps } from '../transport/wake-ups.ts'
 import { type Connections, mostConnections, openConnections } from './connections.ts'
-import { isForThisMachine } from './loopback.ts'
+import { isForThisMachine, isLoopback } from './loopback.ts'
 
 const DAY_MS = 86_400_000
 
@@ -125,6 +126,7 @@ export function layFoundations(options: NodeOptions): Foundations {
       vault,
       addresses: new AddressSigner({ vault, clock }),
       maxFileBytes: config.maxFileBytes,
+      programMaxima: programMaximaOf(config),
       heartbeatMs: config.heartbeatMs,
       shardTakeoverMs: config.shardTakeoverMs,
       misfireGraceMs: config.misfireGraceMs,
@@ -160,6 +162,11 @@ function filesOf({ config, isEmbedded }: NodeOptions, log: Logger): FileShare {
 }
 
 /** Listening needs a session that lasts, which a pooler may not give. */
+function programMaximaOf(config: Config): ProgramMaxima | null {
+  const maxima = ownMaxima(config, isLoopback(config.host))
+  return maxima && { ...maxima, labels: config.labels }
+}
+
 const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl: string) =>
   databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
 

@@ -1,4 +1,5 @@
 import { EVERYTHING, type Grant, type Reach, type Role, UNLIMITED } from '../core/access/role.ts'
+import type { LimitValues } from '../core/action/exec-limits.ts'
 import type { ScheduleLimits } from '../core/limits/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { AddressSigner } from '../secrets/address-signer.ts'
@@ -35,8 +36,15 @@ export interface Facilities {
   readonly limits: ScheduleLimits
   /** Bytes of the largest file. */
   readonly maxFileBytes: number
+  /** The highest limits of programs, and the labels of the worker that they are of; null where this node runs none. */
+  readonly programMaxima: ProgramMaxima | null
   /** Private networks that tasks of this installation may reach. */
   readonly privateReach: 'all' | readonly string[]
+}
+
+/** What a worker allows to the programs that it runs. */
+export interface ProgramMaxima extends LimitValues {
+  readonly labels: readonly string[]
 }
 
 /** Who calls an operation. */

@@ -10,7 +10,7 @@ import type { Program, Sandbox, WorkFile } from '../sandbox/sandbox.ts'
 import { isAllowed, isCommand } from './allowed-commands.ts'
 import { DamagedFile, type FileCache, type WantedFile } from './file-cache.ts'
 import { type ProgramIdentity, programEnvironment } from './program-environment.ts'
-import { type LimitSettings, limitsOf } from './program-limits.ts'
+import { type LimitSettings, limitsOf, loweredNote } from './program-limits.ts'
 import { programOutcome } from './program-outcome.ts'
 import { ProgramOutput } from './program-output.ts'
 
@@ -38,6 +38,8 @@ export interface ProgramFile extends WantedFile {
 /** Takes the output as it comes. While a promise that `room` answered is pending, nothing more is read. */
 export interface OutputLog {
   write(stream: 'stdout' | 'stderr', chunk: Buffer): void
+  /** Takes a line that the program did not write. */
+  say(level: 'warn', message: string): void
   room(): Promise<void> | null
 }
 
@@ -143,6 +145,8 @@ export class ProgramRunner {
   async #execute(program: Program, action: ExecAction, attempt: ProgramAttempt): Promise<Outcome> {
     const { log, signal } = attempt
     const kept = new KeptOutput(attempt.redactor)
+    const lowered = loweredNote(action.limits, this.#options.limits)
+    if (lowered !== null) log.say('warn', lowered)
     const end = await this.#options.sandbox.run(program, {
       onOutput: (stream, chunk) => {
         kept.push(stream, chunk)

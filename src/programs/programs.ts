@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import envPaths from 'env-paths'
+import type { LimitValues } from '../core/action/exec-limits.ts'
 import { commandLabel, EXEC_LABEL } from '../core/run/own-labels.ts'
 import type { Config } from '../runtime/config.ts'
 import { LoopService } from '../runtime/loop-service.ts'
@@ -165,6 +166,10 @@ const concurrencyOf = ({ execConcurrency }: ProgramConfig) => execConcurrency ||
 const cacheFolder = ({ fileCacheDir }: ProgramConfig) =>
   fileCacheDir ??
   join(process.getuid?.() === 0 ? '/var/cache/belfry' : envPaths('belfry', { suffix: '' }).cache, 'files')
+
+/** The highest limits that tasks can set on a node that runs their programs itself; null where others do. */
+export const ownMaxima = (config: ProgramConfig, isLoopback: boolean): LimitValues | null =>
+  config.roles.includes('worker') && whyOff(config, isLoopback) === null ? limitsOf(config).maxima : null
 
 const limitsOf = (config: ProgramConfig): LimitSettings => ({
   defaults: {

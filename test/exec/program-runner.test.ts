@@ -104,12 +104,17 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     })
   })
 
-  test('cannot ask for more than the worker allows', async () => {
-    const outcome = await run(sh('a=x; while :; do a="$a$a$a$a"; done'), { limits: { memory: '100GiB' } })
+  test('gets no more than the worker allows, and the log says so', async () => {
+    const attempt = anAttempt()
+    const limits = { memory: '100GiB', cpus: 1 }
+    const outcome = await run(sh('a=x; while :; do a="$a$a$a$a"; done'), { limits }, attempt)
 
     expect(outcome).toMatchObject({
       error: { code: 'out_of_memory', message: expect.stringContaining('512MiB') },
     })
+    expect(attempt.said).toEqual([
+      'This worker lowers limits of the task: memory 100GiB to 512MiB (--exec-max-memory-bytes).',
+    ])
   })
 
   test('that writes without end is stopped, and the end of what it wrote is kept', async () => {

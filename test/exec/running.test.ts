@@ -19,6 +19,8 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     execCommands: '/bin/echo',
     execConcurrency: 2,
     execGraceMs: 500,
+    execMaxMemoryBytes: 1024 ** 3,
+    execMaxProcesses: 500,
     fileCacheDir: await scratchFolder(),
   })
   const script = (text: string) => aFile(node, Buffer.from(`#!/bin/sh\n${text}\n`), 'script.sh')
@@ -94,6 +96,46 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     const { id } = await create({ action: { type: 'exec', command: '/bin/echo', args: ['hello'] } })
 
     expect(await ended(id)).toMatchObject({ state: 'completed', output: { stdout: 'hello\n', exitCode: 0 } })
+  })
+
+  test('cannot ask for more than this server allows, in a new task or an edited one', async () => {
+    const action = { type: 'exec', command: '/bin/echo' }
+    const beyond = { ...action, limits: { memory: '1.5GiB', processes: 501, fileSize: '1MiB' } }
+    const { id } = await create({ action, schedule: { type: 'manual' } })
+
+    const refused = [
+      await node.request('POST', '/v1/tasks', { action: beyond }),
+      await node.request('PATCH', `/v1/tasks/${id}`, { action: beyond }),
+    ]
+    const elsewhere = await node.request('POST', '/v1/tasks', { action: beyond, labels: ['large'] })
+
+    for (const { status, body } of refused)
+      expect({ status, errors: body.errors }).toEqual({
+        status: 422,
+        errors: [
+          {
+            pointer: '/action/limits/memory',
+            detail: 'is 1.5GiB, and this server allows at most 1GiB (--exec-max-memory-bytes)',
+          },
+          {
+            pointer: '/action/limits/processes',
+            detail: 'is 501, and this server allows at most 500 (--exec-max-processes)',
+          },
+        ],
+      })
+    expect(elsewhere.status).toBe(201)
+  })
+
+  test('keeps limits above maxima that were lowered since, until its action is changed', async () => {
+    const action = { type: 'exec', command: '/bin/echo', limits: { memory: '4GiB' } }
+    const { id } = await create({ action, labels: ['large'], schedule: { type: 'manual' } })
+
+    const renamed = await node.request('PATCH', `/v1/tasks/${id}`, { name: 'large', labels: [] })
+    const { id: runId } = (await node.request('POST', `/v1/tasks/${id}/trigger`, {})).body
+
+    expect(renamed.status).toBe(200)
+    expect(await ended(id)).toMatchObject({ id: runId, state: 'completed' })
+    expect(await logOf(runId)).toContain('lowers limits of the task: memory 4GiB to 1GiB')
   })
 
   test('waits where nobody offers its command, and why says so', async () => {

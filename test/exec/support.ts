@@ -50,10 +50,13 @@ export const sh = (script: string) => aProgram(`#!/bin/sh\n${script}\n`, 'script
 /** An attempt, and what its program wrote. */
 export interface TestAttempt extends ProgramAttempt {
   readonly written: { stdout: string; stderr: string }
+  /** What the worker itself said. */
+  readonly said: string[]
 }
 
 export function anAttempt(change: Partial<ProgramAttempt> = {}): TestAttempt {
   const written = { stdout: '', stderr: '' }
+  const said: string[] = []
   return {
     runId: '01900000-0000-7000-8000-000000000001',
     taskId: '01900000-0000-7000-8000-000000000002',
@@ -66,6 +69,7 @@ export function anAttempt(change: Partial<ProgramAttempt> = {}): TestAttempt {
       write: (stream, chunk) => {
         written[stream] += chunk.toString('utf8')
       },
+      say: (_level, message) => void said.push(message),
       room: () => null,
     },
     redactor: null,
@@ -73,6 +77,7 @@ export function anAttempt(change: Partial<ProgramAttempt> = {}): TestAttempt {
     isLost: () => false,
     timeoutMs: null,
     written,
+    said,
     ...change,
   }
 }

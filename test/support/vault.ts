@@ -19,4 +19,5 @@ export function aVault(db: Queryable, keys: string = TEST_KEY): Vault {
 export const ofFiles = (vault: Vault, clock: Clock) => ({
   addresses: new AddressSigner({ vault, clock }),
   maxFileBytes: 256 * 1024 * 1024,
+  programMaxima: null,
 })

@@ -11,6 +11,7 @@ import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember
 import { limitsStorage, withRoom } from '../limits/admit-tasks.ts'
 import { bytesOf, keepLimits, limitsOf, type TaskLimits } from '../limits/task-limits.ts'
 import { defineTask, firstRow } from './define-task.ts'
+import { refuseProgramLimits } from './program-limits.ts'
 import { inTransactionWithFiles, markWaits, namesFiles } from './task-files.ts'
 
 /** A task to create, and what the request that asks for it brings along. */
@@ -109,6 +110,7 @@ export function newTask(
   const lane = laneOf(projectId, definition)
   const first = firstRow(definition, now)
   keepLimits(definition, limits, { now })
+  refuseProgramLimits(definition, context)
   const task = {
     id,
     projectId,

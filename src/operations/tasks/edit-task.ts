@@ -28,6 +28,7 @@ import { keepLimits, limitsOf } from '../limits/task-limits.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
 import { endOverdue, endWait, recordPause } from './pause-task.ts'
+import { refuseProgramLimits } from './program-limits.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
 import { type Change, goesOnFrom, settleDue } from './settle-due.ts'
 import { dropSkips } from './skip-next.ts'
@@ -99,6 +100,8 @@ export async function redefine(
     requireQueueOf(context, definition)
     key = redefined.key
     keepLimits(definition, limits, { now, isRetimed })
+    // What is stored already stays: the operator may have lowered the maxima since.
+    if (definition.action !== task.definition.action) refuseProgramLimits(definition, context)
     if (limitsStorage(limits.project))
       await admitEdit(tx, context, limits.project, { id, before: task.definition, after: definition })
     const lane = laneOf(projectId, definition)
