@@ -279,6 +279,7 @@ create table project (
   max_payload_bytes integer,
   max_stored_bytes  bigint,
   sweep_left_some   boolean not null default false,
+  mail_server       text,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_default_stays check (archived_at is null or name <> 'default'::text),

@@ -10,7 +10,7 @@ import type { Facilities, ProgramMaxima } from '../operations/context.ts'
 import { WriteCheck } from '../operations/server/write-check.ts'
 import { NameResolver } from '../outgoing/names/name-resolver.ts'
 import { OwnPorts } from '../outgoing/own-ports.ts'
-import { StoredProjectNetworks } from '../outgoing/project-networks.ts'
+import { ProjectSettings } from '../outgoing/project-settings.ts'
 import { SecretSigner } from '../outgoing/signer.ts'
 import { ownMaxima } from '../programs/programs.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
@@ -81,7 +81,7 @@ export interface Foundations extends NodeOptions {
   readonly allowPrivateAddresses: boolean
   /** Networks among those that tasks may reach even if the others may not. */
   readonly allowedNetworks: readonly Network[]
-  readonly projectNetworks: StoredProjectNetworks
+  readonly projectSettings: ProjectSettings
   /** What this node may have open at once. */
   readonly files: FileShare
   readonly subscriptionLeaseMs: number
@@ -145,7 +145,7 @@ export function layFoundations(options: NodeOptions): Foundations {
     userAgent: `belfry/${version}`,
     allowPrivateAddresses: reachesPrivate(config),
     allowedNetworks: allowedNetworksOf(config),
-    projectNetworks: new StoredProjectNetworks({ db: engine, log }),
+    projectSettings: new ProjectSettings({ db: engine, log }),
     files: filesOf(options, log),
     subscriptionLeaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,
   }

@@ -48,7 +48,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const services: Service[] = [
     ...presence(foundations, work?.worker ?? null),
     foundations.vault,
-    ...(api || work ? [foundations.signer, foundations.projectNetworks, foundations.logs] : []),
+    ...(api || work ? [foundations.signer, foundations.projectSettings, foundations.logs] : []),
     ...(api?.services ?? []),
     server,
     ...(tls ? [new CertificateWatch({ ...tls, server, log })] : []),

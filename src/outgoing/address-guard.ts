@@ -45,7 +45,13 @@ export interface GuardOptions extends AddressPolicy {
 }
 
 /** Why an address may not be reached, or undefined. */
-type Judge = (address: string) => string | undefined
+export type Judge = (address: string) => string | undefined
+
+/** Judges the addresses that a connection to a port leads to. */
+export function judgeOf(port: number, policy: AddressPolicy, own: OwnPorts): Judge {
+  const judgeElsewhere: Judge = (address) => forbiddenKind(address, policy)
+  return own.has(port) ? (address) => judgeElsewhere(address) ?? ownKind(address) : judgeElsewhere
+}
 
 /** A connector for undici that opens sockets only to addresses the policy allows, and never to Belfry itself. */
 export function guardedConnector(guard: GuardOptions): Connector {
@@ -98,12 +104,14 @@ function ownKind(address: string): string | undefined {
 const portOf = ({ port, protocol }: { port: string; protocol: string }) =>
   Number(port) || (protocol === 'https:' ? 443 : 80)
 
-const refusing = (judge: Judge) => (address: string) => {
+/** What a name may not resolve to. */
+export const refusing = (judge: Judge) => (address: string) => {
   const kind = judge(address)
   return kind === undefined ? undefined : new ForbiddenAddressError(kind)
 }
 
-function refusalOf(socket: Socket, judge: Judge): Error | undefined {
+/** Why a connected socket must be closed again, judged by its far end. */
+export function refusalOf(socket: Socket, judge: Judge): Error | undefined {
   // A socket without a remote address was closed by the far end the moment it opened.
   if (socket.remoteAddress === undefined) {
     return Object.assign(new Error('closed while connecting'), { code: 'ECONNRESET' })

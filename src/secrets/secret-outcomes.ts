@@ -9,6 +9,9 @@ export type Unread =
   | Extract<ReadValues, { ok: false }>
   | { readonly ok: false; readonly reason: 'no_database' }
 
+/** The database does not answer: the run goes back, and is taken again when it does. */
+export const UNREAD = { ok: false, reason: 'no_database' } as const
+
 /** What an attempt comes to whose secrets cannot be read. Only what another node may be able to do is tried again. */
 export function secretFailure(read: Unread): Outcome & { readonly kind: 'failed' } {
   switch (read.reason) {

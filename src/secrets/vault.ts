@@ -54,6 +54,7 @@ export class Vault extends LoopService {
   #isNoted = false
   #isInUse = false
   #isSigningSealed = false
+  #isInMail = false
   #warnedOf: string | null = null
 
   constructor(options: VaultOptions) {
@@ -99,6 +100,11 @@ export class Vault extends LoopService {
     return this.isReady || !this.#isSigningSealed
   }
 
+  /** Whether it can perform runs: without its keys it can neither sign requests nor send mail as projects ask for. */
+  get canPerform(): boolean {
+    return this.canSign && (this.isReady || !this.#isInMail)
+  }
+
   /** Calls back when the state has changed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
@@ -114,8 +120,11 @@ export class Vault extends LoopService {
     if (keys.ring === null && inUse.length === 0 && source.make()) keys = source.read()
     this.#warnOfOpenFile(keys.openTo)
     this.#ring = keys.ring
-    const [signing] = await db.run(signingSecretsStored())
-    this.#isSigningSealed = signing?.isSealed ?? false
+    const couldPerform = this.canPerform
+    const [stored] = await db.run(signingSecretsStored())
+    this.#isSigningSealed = stored?.isSealed ?? false
+    this.#isInMail = stored?.isInMail ?? false
+    if (this.canPerform !== couldPerform) this.#isNoted = false
     this.#missing = inUse.filter((fingerprint) => !keys.ring?.holds(fingerprint))
     await this.#enter(keys.ring === null ? 'no_key' : this.#missing.length > 0 ? 'other_key' : 'ready')
   }
@@ -203,9 +212,10 @@ export class Vault extends LoopService {
   }
 
   #consequence(): string {
-    return this.canSign
+    if (!this.canSign) return 'It cannot sign requests either, so it performs no runs.'
+    return this.canPerform
       ? 'Runs that use secrets wait for another node.'
-      : 'It cannot sign requests either, so it performs no runs.'
+      : 'The mail settings of a project refer to secrets, so it performs no runs.'
   }
 
   #sentence(): string {

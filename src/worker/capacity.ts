@@ -17,8 +17,8 @@ export interface CapacityOptions {
   /** However fast it works, a worker takes on no more than this ahead. */
   readonly claimAhead: number
   readonly targets: TargetBook
-  /** The mail server, as a target; null where there is none. */
-  readonly smtpTarget: string | null
+  /** The mail server of a project, as a target; null where there is none. */
+  smtpTargetOf(projectId: string): string | null
   /** So many outcomes wait to be written that nothing new may be taken on. */
   isFull(): boolean
 }
@@ -67,7 +67,7 @@ export class Capacity {
   /** The line that a run needs room in. */
   lineOf({ action, projectId, circuitBreaker }: KeptDefinition): Line {
     if (action.type === 'exec') return PROGRAMS
-    const target = callTargetOf(action, this.#options.smtpTarget)
+    const target = callTargetOf(action, () => this.#options.smtpTargetOf(projectId))
     if (target === null) return LOCAL
     return this.#refOf(projectId, circuitBreaker !== false ? target : `${target}${ALWAYS}`)
   }

@@ -54,8 +54,8 @@ export interface WorkerOptions {
   readonly maxCalls: number
   /** What is known of the targets of calls. */
   readonly targets: TargetBook
-  /** The mail server, as a target; null where there is none. */
-  readonly smtpTarget: string | null
+  /** The mail server of a project, as a target; null where there is none. */
+  smtpTargetOf(projectId: string): string | null
   /** What this worker can do beyond the ordinary; tasks may ask for it. */
   labels(): readonly string[] | null
   /** How often ready is looked into when nothing was said about it. */
@@ -101,7 +101,7 @@ export class Worker implements Service, LocalWorker {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { db, wakeUps, log, nodeId, clock, claimEveryMs, cancelEveryMs } = options
-    const { concurrency, programs = 0, maxCalls, targets, smtpTarget, claimAhead } = options
+    const { concurrency, programs = 0, maxCalls, targets, claimAhead } = options
     const { transport, definitions } = options
     this.#lanes = new ServedLanes({ workerId: nodeId, db, labels: () => options.labels() })
     this.#large = new LargeActions({ definitions, log })
@@ -111,7 +111,8 @@ export class Worker implements Service, LocalWorker {
       onNewLanes: () => this.#lanes.forget(),
     })
     this.#capacity = new Capacity({
-      ...{ concurrency, programs, maxCalls, claimAhead, targets, smtpTarget },
+      ...{ concurrency, programs, maxCalls, claimAhead, targets },
+      smtpTargetOf: (projectId) => options.smtpTargetOf(projectId),
       isFull: () => this.#writer.isFull,
     })
     this.#aside = new PutAside({ hand: this.#capacity, giveBack: (run) => this.#returns.addAside(run) })

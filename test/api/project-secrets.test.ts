@@ -31,7 +31,7 @@ test('a secret is written, listed and deleted, and its value is nowhere', async 
   const list = await send('GET', '/v1/secrets')
   expect(list.body).toEqual({ items: [again.body], nextCursor: null })
   const shown = await send('GET', '/v1/secrets/TOKEN')
-  expect(shown.body).toEqual({ ...again.body, usedBy: [], hasMoreUsers: false })
+  expect(shown.body).toEqual({ ...again.body, usedBy: [], isInMail: false, hasMoreUsers: false })
   for (const { text } of [made, again, list, shown]) expect(text).not.toContain('canary')
   const [dump] = await db.run(sql<{ text: string }>`
     select string_agg(s::text || encode(s.value, 'escape'), ' ') as text from secret_version s`)

@@ -43,14 +43,14 @@ test('the project says who sends messages, or leaves it to the server', async ()
   const refused = await mail({ from: 'ops@example.com\r\nBcc: all@example.com' })
   const after = await mail({ from: null })
 
-  expect(before.body.mail).toEqual({ from: null, replyTo: null })
+  expect(before.body.mail).toEqual({ from: null, replyTo: null, server: null })
   expect(named.body).toMatchObject({
     mail: { from: 'Ops <ops@example.com>', replyTo: 'help@example.com' },
     limits: before.body.limits,
   })
-  expect(partly.body.mail).toEqual({ from: 'Ops <ops@example.com>', replyTo: null })
+  expect(partly.body.mail).toEqual({ from: 'Ops <ops@example.com>', replyTo: null, server: null })
   expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/mail/from' }] } })
-  expect(after.body.mail).toEqual({ from: null, replyTo: null })
+  expect(after.body.mail).toEqual({ from: null, replyTo: null, server: null })
 })
 
 test('the project says which private networks its calls reach, within those of the installation', async () => {

@@ -306,6 +306,11 @@ const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByText('API_TOKEN').waitFor(),
   },
   {
+    name: 'mail settings',
+    path: () => `/settings/mail`,
+    ready: (page) => page.getByRole('button', { name: 'Save mail settings' }).waitFor(),
+  },
+  {
     name: 'limits',
     path: () => `/settings/limits`,
     ready: (page) => page.getByRole('button', { name: 'Save limits' }).waitFor(),

@@ -3,8 +3,13 @@ import { readFileSync } from 'node:fs'
 import PostalMime from 'postal-mime'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EmailAction } from '../../src/core/action/action.ts'
+import { filledMail, type MailSettings, parseMailServer } from '../../src/core/action/mail-settings.ts'
 import { parseSmtpUrl, type SmtpServer } from '../../src/core/action/smtp-url.ts'
+import { NameResolver } from '../../src/outgoing/names/name-resolver.ts'
+import { OwnPorts } from '../../src/outgoing/own-ports.ts'
+import { UNCONFINED } from '../../src/outgoing/project-networks.ts'
 import { createEmailExecutor } from '../../src/worker/executors/email.ts'
+import { Mailboxes } from '../../src/worker/executors/mailboxes.ts'
 import { MAX_SMTP_CONNECTIONS, SmtpPool } from '../../src/worker/executors/smtp-pool.ts'
 import { anAttempt } from '../../src/worker/executors/test-support.ts'
 import { eventually } from '../support/eventually.ts'
@@ -22,6 +27,28 @@ interface Taken {
 const ca = readFileSync(new URL('./localhost.pem', import.meta.url), 'utf8')
 const LOGIN = { user: 'belfry', password: 'p@ss/word' }
 
+const FROM = 'Belfry <belfry@example.com>'
+
+/** What a project says, with the values of its secrets. */
+const mailboxes = (
+  settings: Partial<MailSettings>,
+  { secrets = {}, allowPrivate = true }: { secrets?: Record<string, string>; allowPrivate?: boolean } = {},
+) =>
+  new Mailboxes({
+    settingsOf: async () => ({ mailFrom: null, mailReplyTo: null, mailServer: null, ...settings }),
+    vault: {
+      read: async (_projectId, names) => {
+        const name = names.find((each) => !(each in secrets))
+        if (name !== undefined) return { ok: false, reason: 'missing', name }
+        return { ok: true, values: new Map(names.map((each) => [each, secrets[each] ?? ''])) }
+      },
+    },
+    policy: { allowPrivate },
+    networks: UNCONFINED,
+    own: new OwnPorts(),
+    resolver: new NameResolver(),
+  })
+
 interface Setup {
   readonly secure?: boolean
   readonly tls?: boolean
@@ -37,7 +64,7 @@ async function mail({ secure = false, tls = true, login = LOGIN, url }: Setup = 
   const address = url?.(peer.port) ?? `${secure ? 'smtps' : 'smtp'}://${who}localhost:${peer.port}`
   const parsed = parseSmtpUrl(address) as { server: SmtpServer }
   const pool = new SmtpPool({ server: parsed.server, ca })
-  const executor = createEmailExecutor({ pool, defaultFrom: 'Belfry <belfry@example.com>' })
+  const executor = createEmailExecutor({ pool, defaultFrom: FROM, mailboxes: mailboxes({}) })
   onTestFinished(() => executor.close?.())
   return { told: peer.told, say: peer.say, pool, execute: executor.execute }
 }
@@ -241,8 +268,8 @@ test('a project says who sends and who gets the answers, and the task has the la
   const { pool, told } = await mail()
   const executor = createEmailExecutor({
     pool,
-    defaultFrom: 'Belfry <belfry@example.com>',
-    senderOf: async () => ({ mailFrom: 'Ops <ops@example.com>', mailReplyTo: 'help@example.com' }),
+    defaultFrom: FROM,
+    mailboxes: mailboxes({ mailFrom: 'Ops <ops@example.com>', mailReplyTo: 'help@example.com' }),
   })
 
   await executor.execute(email(), anAttempt())
@@ -259,13 +286,81 @@ test('without a mail server, or without a sender, it says what to set', async ()
   const { pool } = await mail()
 
   expect(
-    await createEmailExecutor({ pool: null, defaultFrom: null }).execute(email(), anAttempt()),
+    await createEmailExecutor({ pool: null, defaultFrom: null, mailboxes: mailboxes({}) }).execute(
+      email(),
+      anAttempt(),
+    ),
   ).toMatchObject({
     retryable: false,
     error: { code: 'email_not_configured', message: expect.stringContaining('--smtp-url') },
   })
-  expect(await createEmailExecutor({ pool, defaultFrom: null }).execute(email(), anAttempt())).toMatchObject({
+  const nobody = createEmailExecutor({ pool, defaultFrom: null, mailboxes: mailboxes({}) })
+  expect(await nobody.execute(email(), anAttempt())).toMatchObject({
     retryable: false,
     error: { code: 'invalid_email', message: expect.stringContaining('--smtp-from') },
   })
+})
+
+test('a project sends through its own server, with a user, a password and a sender that are secrets', async () => {
+  const peer = await startPeer<Taken>('./smtp-process.mjs', [JSON.stringify({ tls: false, login: LOGIN })])
+  const settings = {
+    mailFrom: '{{secret.FROM}}',
+    mailServer: `smtp://{{secret.USER}}:{{secret.PASSWORD}}@127.0.0.1:${peer.port}`,
+  }
+  const sending = (secrets: Record<string, string>, allowPrivate = true) => {
+    const own = mailboxes(settings, { secrets, allowPrivate })
+    const executor = createEmailExecutor({ pool: null, defaultFrom: FROM, mailboxes: own })
+    onTestFinished(() => executor.close?.())
+    return executor.execute(email(), anAttempt())
+  }
+  const secrets = { USER: LOGIN.user, PASSWORD: LOGIN.password, FROM: 'shop@example.com' }
+
+  const sent = await sending(secrets)
+  const missing = await sending({ USER: LOGIN.user, FROM: 'shop@example.com' })
+  const wrong = await sending({ ...secrets, PASSWORD: 'not-the-password' })
+  const broken = await sending({ ...secrets, PASSWORD: 'two\nlines' })
+  const forbidden = await sending(secrets, false)
+
+  expect(sent).toMatchObject({ kind: 'completed', output: { accepted: ['ada@example.com'] } })
+  expect(peer.told).toMatchObject([{ from: 'shop@example.com', user: LOGIN.user }])
+  expect(missing).toMatchObject({ error: { code: 'secret_missing' }, retryable: false })
+  expect(wrong).toMatchObject({ error: { code: 'email_login_refused' } })
+  expect(JSON.stringify(wrong)).not.toContain('not-the-password')
+  expect(JSON.stringify(wrong)).toContain('[secret PASSWORD]')
+  expect(broken).toMatchObject({ error: { code: 'secret_unusable' }, retryable: false })
+  expect(forbidden).toMatchObject({ error: { code: 'forbidden_address' }, retryable: false })
+})
+
+test('the mail server of a project is known before its secrets are, and its password is one', () => {
+  const reasonOf = (text: string) => {
+    const read = parseMailServer(text)
+    return read.ok ? null : read.reason
+  }
+
+  expect(reasonOf('smtp://mail.example.com')).toBeNull()
+  expect(reasonOf('smtps://shop:{{secret.P}}@mail.example.com')).toBeNull()
+  expect(reasonOf('smtp://{{secret.U}}:{{secret.P}}@[2001:db8::1]:25')).toContain('never reached')
+  expect(reasonOf('smtp://shop:plain@mail.example.com')).toContain('its password must be a secret')
+  expect(reasonOf('smtp://shop:x{{secret.P}}@mail.example.com')).toContain('its password must be a secret')
+  expect(reasonOf('smtp://shop@mail.example.com')).toContain('its password must be a secret')
+  expect(reasonOf('smtp://:{{secret.P}}@mail.example.com')).toContain('its user must not be empty')
+  expect(reasonOf('smtp://shop:{{secret.P}}@{{secret.HOST}}')).toContain('must be like smtp://')
+  expect(reasonOf('smtp://shop:{{secret.P}}@mail.example.com:{{secret.PORT}}')).toContain(
+    'must be like smtp://',
+  )
+  expect(reasonOf('smtp://169.254.169.254')).toContain('never reached')
+  expect(reasonOf('smtp://0x7f.1')).toContain('its host must be')
+  expect(reasonOf('https://mail.example.com')).toContain('must be like smtp://')
+})
+
+test('a value of a secret that looks like a reference is sent as it is', () => {
+  const settings = {
+    mailFrom: null,
+    mailReplyTo: null,
+    mailServer: 'smtp://{{secret.U}}:{{secret.P}}@mail.example.com',
+  }
+
+  const { server } = filledMail(settings, (name) => (name === 'U' ? '{{secret.P}}' : 'p@:/'))
+
+  expect(server?.login).toEqual({ user: '{{secret.P}}', password: 'p@:/' })
 })

@@ -24,7 +24,7 @@ const server = new SMTPServer({
   },
   onAuth({ username, password }, _session, done) {
     if (login && username === login.user && password === login.password) return done(null, { user: username })
-    done(refuse(535, 'wrong user or password'))
+    done(refuse(535, `wrong user or password ${username} ${password}`))
   },
   onMailFrom({ address }, _session, done) {
     if (address.startsWith('blocked@')) return done(refuse(550, 'we do not like you'))

@@ -79,7 +79,7 @@ test('a definition that a node of an earlier release has changed is told as it i
 
   expect(kept.map((one) => one?.timeout)).toEqual(['7s', '9s'])
   expect(kept.every((one) => one && isLarge(one.action))).toBe(true)
-  expect(kept.map((one) => one && callTargetOf(one.action, null))).toEqual([TARGET, TARGET])
+  expect(kept.map((one) => one && callTargetOf(one.action, () => null))).toEqual([TARGET, TARGET])
 })
 
 test('definitions of half a gigabyte together are read without one answer that holds them', async () => {

@@ -61,6 +61,23 @@ test('a node with another key or none says so, and leaves runs with secrets to o
   expect(sink.hits.at(-1)?.path).toBe('/canary-one')
 })
 
+test('a node without the key performs nothing while the mail settings of a project refer to secrets', async () => {
+  const { db } = await createTestDatabase()
+  const source = new KeySource({ keys: null, file: null, ownFile: null })
+  const vault = new Vault({ db, log: silentLogger(), source, nodeId: null, labels: [] })
+  const changes: boolean[] = []
+  vault.onChange(() => changes.push(vault.canPerform))
+  await vault.runOnce()
+
+  await db.run(sql`update project set mail_server = 'smtp://shop:{{secret.P}}@mail.example.com'`)
+  await vault.runOnce()
+  await db.run(sql`update project set mail_server = 'smtp://mail.example.com'`)
+  await vault.runOnce()
+  await vault.runOnce()
+
+  expect(changes).toEqual([true, false, true])
+})
+
 test('a key is replaced while runs go on, and none of them fails', async () => {
   const database = await createTestDatabase()
   const [before, after] = [newKey(), newKey()]

@@ -4,5 +4,5 @@ import { TargetBook } from '../../src/outgoing/targets/target-book.ts'
 export const anyTargets = () => ({
   maxCalls: 1_000,
   targets: new TargetBook({ nodes: () => 1, onOpen: () => {} }),
-  smtpTarget: null,
+  smtpTargetOf: () => null,
 })

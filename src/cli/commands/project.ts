@@ -90,7 +90,7 @@ export function projectCommand(program: Command): void {
   const edit = group
     .command('edit')
     .alias('limit')
-    .description('Set the limits of a project and the sender of its emails')
+    .description('Set the limits, mail settings and networks of a project')
     .argument('[name]', NAME)
   addClientFlags(withSettings(edit))
     .addHelpText('after', EDIT_HELP)
@@ -109,4 +109,5 @@ const withSettings = (command: Command) =>
   addProjectLimitFlags(command)
     .option('--mail-from <address>', 'Sender of emails')
     .option('--mail-reply-to <address>', 'Reply-to address of emails')
+    .option('--mail-server <url>', 'Mail server, such as smtp://shop:{{secret.SMTP_PASSWORD}}@host:587')
     .option('--private-networks <list>', 'Private networks that calls can reach: a list, none, or all')

@@ -16,6 +16,7 @@ const PATH = '/v1/projects'
 export interface SettingFlags extends ClientFlags, LimitFlags {
   readonly mailFrom?: string
   readonly mailReplyTo?: string
+  readonly mailServer?: string
   readonly privateNetworks?: string
 }
 
@@ -82,9 +83,9 @@ async function theName(name: string | undefined, { project }: ClientFlags, serve
   return items.length === 1 ? (items[0] as Project).name : 'default'
 }
 
-function settingsOf({ mailFrom, mailReplyTo, privateNetworks, ...flags }: SettingFlags) {
+function settingsOf({ mailFrom, mailReplyTo, mailServer, privateNetworks, ...flags }: SettingFlags) {
   const limits = limitsFrom(flags)
-  const mail = given({ from: mailFrom, replyTo: mailReplyTo })
+  const mail = given({ from: mailFrom, replyTo: mailReplyTo, server: mailServer })
   const network =
     privateNetworks === undefined ? null : { allowedPrivate: networksOf(privateNetworks.trim()) }
   return { ...(limits ? { limits } : {}), ...(mail ? { mail } : {}), ...(network ? { network } : {}) }
@@ -107,6 +108,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   '/name': 'the name',
   '/mail/from': '--mail-from',
   '/mail/replyTo': '--mail-reply-to',
+  '/mail/server': '--mail-server',
 }
 
 const ask = <T>(command: string, work: () => Promise<T>): Promise<T> =>
@@ -141,6 +143,7 @@ function projectText({ name, limits, use, mail, network, archivedAt }: Project):
     ...limitFacts(limits, used),
     ...(mail.from === null ? [] : [['mail from', printable(mail.from)] as const]),
     ...(mail.replyTo === null ? [] : [['reply to', printable(mail.replyTo)] as const]),
+    ...(mail.server === null ? [] : [['mail server', printable(mail.server)] as const]),
     ...(networks === null ? [] : [['networks', printable(networks.join(', ') || 'none')] as const]),
   ])}`
 }

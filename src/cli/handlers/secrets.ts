@@ -64,12 +64,13 @@ export async function showSecret(name: string, flags: ClientFlags): Promise<void
   give(secret, flags, () => {
     const users = secret.usedBy.map((task) => `${task.id}  ${printable(task.name ?? task.key ?? '')}`)
     const more = secret.hasMoreUsers ? ['and others'] : []
+    const mail = secret.isInMail ? ['mail settings of the project'] : []
     return facts([
       ['name', secret.name],
       ['version', String(secret.version)],
       ['updated', formatDistance(Date.parse(secret.updatedAt), now)],
       ['created', formatDistance(Date.parse(secret.createdAt), now)],
-      ['used by', [...users, ...more].join('\n') || 'no task'],
+      ['used by', [...mail, ...users, ...more].join('\n') || 'nothing'],
     ])
   })
 }

@@ -6,7 +6,7 @@ import { callTargetOf, smtpTargetOf } from './call-target.ts'
 import { largeAction } from './large-action.ts'
 import { parseSmtpUrl } from './smtp-url.ts'
 
-const ping = (url: string) => callTargetOf({ type: 'ping', url }, null)
+const ping = (url: string) => callTargetOf({ type: 'ping', url }, () => null)
 
 test.each([
   ['https://api.example.com/hook', 'https://api.example.com'],
@@ -52,8 +52,8 @@ test.each<[Action, string | null]>([
 ])('%j calls %s', (action, target) => {
   const smtp = 'smtp://mail.example.com:587'
 
-  expect(callTargetOf(action, smtp)).toBe(target)
-  expect(callTargetOf(largeAction(action, 10_000), smtp)).toBe(target)
+  expect(callTargetOf(action, () => smtp)).toBe(target)
+  expect(callTargetOf(largeAction(action, 10_000), () => smtp)).toBe(target)
 })
 
 test.each([

@@ -7,14 +7,14 @@ import type { SmtpServer } from './smtp-url.ts'
 import { parseTargetUrl } from './target-url.ts'
 
 /** Null for what calls nobody (sleep, handlers, programs), and for a call that will be refused: a URL that is not valid, or no mail server. */
-export function callTargetOf(action: Action | LargeAction, smtp: string | null): string | null {
+export function callTargetOf(action: Action | LargeAction, smtp: () => string | null): string | null {
   switch (action.type) {
     case 'sleep':
     case 'handler':
     case 'exec':
       return null
     case 'email':
-      return smtp
+      return smtp()
     default:
       return isLarge(action) ? (action.target ?? null) : originOf(action.url)
   }

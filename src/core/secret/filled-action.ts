@@ -3,6 +3,7 @@
  * asks for: percent-encoded in a URL, as JSON inside JSON, as text in a text. A value that its place cannot hold is refused.
  */
 import type { Action, EmailAction, ExecAction, HttpAction } from '../action/action.ts'
+import { hasControlCharacters } from '../action/email-address.ts'
 import { replaceReferences } from './secret-reference.ts'
 
 /** A value that cannot stand where an action refers to it. The message does not tell the value. */
@@ -163,11 +164,9 @@ function filledEmail(action: EmailAction, valueFor: ValueFor): EmailAction {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-const CONTROL = /[\x00-\x1f\x7f]/
-
-function lineOf(name: string, value: string, place: string): string {
-  if (!CONTROL.test(value)) return value
+/** The value of a secret for a place that is one line. */
+export function lineOf(name: string, value: string, place: string): string {
+  if (!hasControlCharacters(value)) return value
   throw new UnusableSecret(
     `The secret ${name} cannot be used in ${place}: it contains line breaks or other control characters.`,
   )

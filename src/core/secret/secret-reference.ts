@@ -27,12 +27,18 @@ export const replaceReferences = (text: string, by: (name: string) => string): s
 
 /** The names that an action refers to, in order and each once; null where it refers to none, as most do. */
 export function secretNamesOf(action: Action): readonly string[] | null {
+  const names = namesIn(textsOf(action))
+  return names.length === 0 ? null : names
+}
+
+/** The names that some texts refer to, in order and each once. */
+export function namesIn(texts: readonly string[]): readonly string[] {
   const names = new Set<string>()
-  for (const text of textsOf(action)) {
+  for (const text of texts) {
     if (!text.includes(OPENING)) continue
     for (const [, name] of text.matchAll(REFERENCE)) if (name !== undefined) names.add(name)
   }
-  return names.size === 0 ? null : [...names].sort()
+  return [...names].sort()
 }
 
 /** Every text of an action in which a reference is replaced. What is no string is told as JSON. */

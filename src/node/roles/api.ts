@@ -41,7 +41,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     vault: foundations.vault,
     addresses: facilities.addresses,
     signer: foundations.signer,
-    projectNetworks: foundations.projectNetworks,
+    projectNetworks: foundations.projectSettings,
     logs: foundations.logs,
     maxLogBytes: config.maxLogBytes,
   })
@@ -58,7 +58,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     keys: foundations.signer,
     allowPrivateAddresses: foundations.allowPrivateAddresses,
     allowedNetworks: foundations.allowedNetworks,
-    projectNetworks: foundations.projectNetworks,
+    projectNetworks: foundations.projectSettings,
     ownPorts,
     resolver,
     timeoutMs: Math.floor(foundations.subscriptionLeaseMs / 3),

@@ -5,7 +5,7 @@ import { Deliverer } from '../../events/subscriptions/deliverer.ts'
 import { TargetBook } from '../../outgoing/targets/target-book.ts'
 import { Programs } from '../../programs/programs.ts'
 import type { Config } from '../../runtime/config.ts'
-import { senderOf } from '../../store/projects/projects.ts'
+import { mailSettingsOf } from '../../store/projects/projects.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import { createExecExecutor } from '../../worker/executors/exec.ts'
 import { createExecutors, type MailOptions } from '../../worker/executors/executors.ts'
@@ -26,15 +26,16 @@ export interface WorkerRole {
 export function workerRole(foundations: Foundations): WorkerRole {
   const { id, config, connections, wakeUps, definitions, clock, log, signer, ownPorts, resolver } =
     foundations
-  const { userAgent, allowPrivateAddresses, allowedNetworks, projectNetworks, files, vault } = foundations
+  const { userAgent, allowPrivateAddresses, allowedNetworks, projectSettings, files, vault } = foundations
   const { engine, delivery } = connections
   const mail = mailOf(config)
+  const mailTarget = mail && smtpTargetOf(mail.server)
   const programs = new Programs({ config, isLoopback: isLoopback(config.host), log })
   const executors = createExecutors({
     exec: createExecExecutor({ db: engine, runner: () => programs.runner }),
     allowPrivateAddresses,
     allowedNetworks,
-    projectNetworks,
+    projectNetworks: projectSettings,
     ownPorts,
     resolver,
     connectionsPerOrigin: files.maxCalls,
@@ -42,7 +43,10 @@ export function workerRole(foundations: Foundations): WorkerRole {
     userAgent,
     signer,
     mail,
-    senderOf: async (projectId) => (await engine.run(senderOf(projectId)))[0],
+    projectMail: {
+      settingsOf: async (projectId) => (await engine.run(mailSettingsOf(projectId)))[0],
+      vault,
+    },
   })
   const executor = withSecrets(executors, vault)
   const book: TargetBook = new TargetBook({
@@ -64,8 +68,8 @@ export function workerRole(foundations: Foundations): WorkerRole {
     programs: programs.concurrency,
     maxCalls: files.maxCalls,
     targets: book,
-    smtpTarget: mail && smtpTargetOf(mail.server),
-    labels: () => (vault.canSign ? vault.labels : null),
+    smtpTargetOf: (projectId) => projectSettings.mailTargetOf(projectId) ?? mailTarget,
+    labels: () => (vault.canPerform ? vault.labels : null),
     claimEveryMs: config.claimEveryMs,
     claimAhead: config.claimAhead,
     cancelEveryMs: config.cancelEveryMs,
@@ -87,7 +91,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     canSign: () => vault.canSign,
     allowPrivateAddresses,
     allowedNetworks,
-    projectNetworks,
+    projectNetworks: projectSettings,
     ownPorts,
     resolver,
     leaseMs: foundations.subscriptionLeaseMs,

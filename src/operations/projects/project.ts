@@ -1,6 +1,7 @@
-/** Projects, their limits, and who sends their messages. */
+/** Projects, their limits, and how their messages are sent. */
 
 import { allows } from '../../core/access/role.ts'
+import type { MailSettings } from '../../core/action/mail-settings.ts'
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { editFrom, inWords, type LimitsEdit, type ProjectLimits } from '../../core/limits/limits.ts'
@@ -17,7 +18,6 @@ import {
   type ProjectNetwork,
   type ProjectQuery,
   type ProjectRow,
-  type ProjectSender,
   readProject,
 } from '../../store/projects/projects.ts'
 import { makeProjectGate, setProjectGate } from '../../store/queues/project-gates.ts'
@@ -76,11 +76,15 @@ export async function createProject(context: Context, name: string, edit: Projec
   return getProject({ ...context, projectId: id })
 }
 
-/** What is to change; null removes a limit or a sender. Durations are text, such as `10s`. */
+/** What is to change; null removes a limit or a setting. Durations are text, such as `10s`. */
 export interface ProjectEdit {
   readonly limits?: LimitsEdit<ProjectLimits> | undefined
   readonly mail?:
-    | { readonly from?: string | null | undefined; readonly replyTo?: string | null | undefined }
+    | {
+        readonly from?: string | null | undefined
+        readonly replyTo?: string | null | undefined
+        readonly server?: string | null | undefined
+      }
     | undefined
   readonly network?: { readonly allowedPrivate?: readonly string[] | null | undefined } | undefined
 }
@@ -122,11 +126,12 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
 function storedEdit(
   context: Context,
   { limits, mail, network }: ProjectEdit,
-): Partial<ProjectLimits & ProjectSender & ProjectNetwork> {
+): Partial<ProjectLimits & MailSettings & ProjectNetwork> {
   return {
     ...editFrom<ProjectLimits>(limits ?? {}),
     ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
     ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
+    ...(mail?.server === undefined ? {} : { mailServer: mail.server }),
     ...(network?.allowedPrivate === undefined
       ? {}
       : { allowedPrivate: allowedWithin(context, network.allowedPrivate) }),
@@ -162,7 +167,7 @@ function allowedWithin({ privateReach }: Context, texts: readonly string[] | nul
 /** What users set of a project. */
 const recorded = (row: ProjectRow) => ({
   limits: inWords(projectLimits(row)),
-  mail: { from: row.mailFrom, replyTo: row.mailReplyTo },
+  mail: { from: row.mailFrom, replyTo: row.mailReplyTo, server: row.mailServer },
   network: { allowedPrivate: row.allowedPrivate },
 })
 

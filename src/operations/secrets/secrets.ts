@@ -1,7 +1,9 @@
 /** Secrets of a project: written by whoever may edit, read by nobody. Only attempts are given their values. */
+import { mailSecretsOf } from '../../core/action/mail-settings.ts'
 import { Refusal } from '../../core/errors.ts'
 import { secretBinding } from '../../secrets/vault.ts'
-import { lockProject } from '../../store/projects/projects.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { lockProject, mailSettingsOf } from '../../store/projects/projects.ts'
 import { closeToOlderBuilds, noteKey, olderNodes } from '../../store/secrets/keys.ts'
 import {
   deleteSecret,
@@ -72,8 +74,10 @@ export const readAllSecrets = (
   page: { readonly after: string | null; readonly limit: number },
 ): Promise<SecretRow[]> => db.run(listSecrets({ projectId, ...page }))
 
-/** A secret, and the tasks that refer to it. */
+/** A secret, and what refers to it. */
 export interface SecretInUse extends SecretRow {
+  /** The mail settings of the project do. */
+  readonly isInMail: boolean
   readonly usedBy: readonly SecretUser[]
   /** There are more than those. */
   readonly hasMoreUsers: boolean
@@ -83,10 +87,16 @@ export async function getSecret({ db, projectId }: Context, name: string): Promi
   const [row] = await db.run(findSecret({ projectId, name }))
   if (!row) return unknown(name)
   const users = await db.run(tasksUsing({ projectId, name, limit: MAX_USERS + 1 }))
-  return { ...row, usedBy: users.slice(0, MAX_USERS), hasMoreUsers: users.length > MAX_USERS }
+  const isInMail = await isUsedByMail(db, projectId, name)
+  return { ...row, isInMail, usedBy: users.slice(0, MAX_USERS), hasMoreUsers: users.length > MAX_USERS }
 }
 
-/** Deletes a secret. Tasks that refer to it keep it, unless the caller insists. */
+async function isUsedByMail(db: Queryable, projectId: string, name: string): Promise<boolean> {
+  const [settings] = await db.run(mailSettingsOf(projectId))
+  return settings !== undefined && mailSecretsOf(settings).includes(name)
+}
+
+/** Deletes a secret. What refers to it keeps it, unless the caller insists. */
 export async function removeSecret(
   context: Context,
   name: string,
@@ -97,7 +107,8 @@ export async function removeSecret(
     const [row] = await tx.run(lockSecret({ projectId, name }))
     if (!row) return unknown(name)
     const users = isForced ? [] : await tx.run(tasksUsing({ projectId, name, limit: MAX_NAMED + 1 }))
-    if (users.length > 0) throw inUse(name, users)
+    const isInMail = !isForced && (await isUsedByMail(tx, projectId, name))
+    if (users.length > 0 || isInMail) throw inUse(name, users, isInMail)
     await tx.run(deleteSecret({ projectId, name }))
     const before = { version: row.version }
     await recordChange(tx, context, { action: 'secret.delete', subject: subjectOf(name), before })
@@ -107,12 +118,16 @@ export async function removeSecret(
 
 const subjectOf = (name: string) => ({ kind: 'secret', id: name, name }) as const
 
-function inUse(name: string, users: readonly SecretUser[]): Refusal {
+function inUse(name: string, users: readonly SecretUser[], isInMail: boolean): Refusal {
   const named = users.slice(0, MAX_NAMED).map((task) => `${task.name ?? task.key ?? task.id}`)
   const more = users.length > MAX_NAMED ? ' and others' : ''
+  const who = [
+    ...(isInMail ? [`The mail settings of the project use the secret ${name}.`] : []),
+    ...(users.length > 0 ? [`Tasks use the secret ${name}: ${named.join(', ')}${more}.`] : []),
+  ]
   return new Refusal(
     'secret_in_use',
-    `Tasks use the secret ${name}: ${named.join(', ')}${more}. Change them first, or delete it anyway with force=true; their runs then fail.`,
+    `${who.join(' ')} Change them first, or delete it anyway with force=true; runs that need it then fail.`,
     { extra: { taskIds: users.slice(0, MAX_NAMED).map(({ id }) => id) } },
   )
 }

@@ -118,17 +118,8 @@ export const SlackAction = z
 
 const MAX_RECIPIENTS = 100
 
-export const Address = z
-  .string()
-  .max(500)
-  .superRefine((text, context) => {
-    const parsed = parseEmailAddress(text)
-    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
-  })
-  .meta({ example: 'Ada <ada@example.com>' })
-
 /** An address, or a secret that is one: that is found out when the message is sent. */
-const OwnAddress = z
+export const Address = z
   .string()
   .max(500)
   .superRefine((text, context) => {
@@ -138,7 +129,7 @@ const OwnAddress = z
   .meta({ example: 'Ada <ada@example.com>' })
 
 /** One address, or a list of them. */
-const Addresses = z.union([OwnAddress, z.array(OwnAddress).min(1).max(MAX_RECIPIENTS)])
+const Addresses = z.union([Address, z.array(Address).min(1).max(MAX_RECIPIENTS)])
 const countOf = (addresses: string | readonly string[] | undefined) =>
   addresses === undefined ? 0 : typeof addresses === 'string' ? 1 : addresses.length
 
@@ -148,8 +139,8 @@ export const EmailAction = z
     to: Addresses.describe(`Up to ${MAX_RECIPIENTS} recipients, including cc and bcc.`),
     cc: Addresses.optional(),
     bcc: Addresses.optional(),
-    from: OwnAddress.optional().describe('Default: the sender configured for the project or the server.'),
-    replyTo: OwnAddress.optional(),
+    from: Address.optional().describe('Default: the sender configured for the project or the server.'),
+    replyTo: Address.optional(),
     subject: z
       .string()
       .min(1)

@@ -20,7 +20,7 @@ export async function awaitedTarget(
   { projectId, definition, line }: Asked,
 ): Promise<AwaitedTarget | null> {
   const awaited = line === null || line === 'local' ? null : (line.split(' ')[0] ?? null)
-  const target = awaited ?? callTargetOf(definition.action, null)
+  const target = awaited ?? callTargetOf(definition.action, () => null)
   if (target === null) return null
   const view = asAwaited(await targetIn(tx, projectId, target))
   // Nothing waits for a circuit that its task opted out of.

@@ -1,20 +1,15 @@
 /** Projects: what is decided for all tasks of one. */
+import type { MailSettings } from '../../core/action/mail-settings.ts'
 import type { ProjectLimits } from '../../core/limits/limits.ts'
 import { list, part, sql } from '../database/sql.ts'
-
-/** Who sends messages, and who gets the answers, where a task does not say; null: as the server is set up. */
-export interface ProjectSender {
-  readonly mailFrom: string | null
-  readonly mailReplyTo: string | null
-}
 
 /** Which private networks the calls of a project may reach; null: all that the installation allows. */
 export interface ProjectNetwork {
   readonly allowedPrivate: readonly string[] | null
 }
 
-/** A project, its limits, its sender and its networks. */
-export interface ProjectRow extends ProjectLimits, ProjectSender, ProjectNetwork {
+/** A project, its limits, its mail settings and its networks. */
+export interface ProjectRow extends ProjectLimits, MailSettings, ProjectNetwork {
   readonly id: string
   readonly name: string
   readonly createdAt: number
@@ -40,13 +35,20 @@ const columns = part`
   id, name, min_period_ms::float8 as "minPeriodMs", max_ahead_ms::float8 as "maxAheadMs",
   request_rate as "requestRate", max_payload_bytes as "maxPayloadBytes", run_rate as "runRate", max_running as "maxRunning",
   max_tasks as "maxTasks", max_stored_bytes::float8 as "maxStoredBytes", mail_from as "mailFrom",
-  mail_reply_to as "mailReplyTo", allowed_private as "allowedPrivate", created_at as "createdAt", archived_at as "archivedAt"`
+  mail_reply_to as "mailReplyTo", mail_server as "mailServer", allowed_private as "allowedPrivate", created_at as "createdAt", archived_at as "archivedAt"`
 
 export const readProject = (id: string) => sql<ProjectRow>`select ${columns} from project where id = ${id}`
 
-/** Those that say which private networks their calls may reach. */
-export const confinedProjects = () => sql<{ id: string; allowedPrivate: string[] }>`
-  select id, allowed_private as "allowedPrivate" from project where allowed_private is not null`
+/** What nodes follow of a project, wherever they call for it. */
+export interface OutgoingSettings extends ProjectNetwork {
+  readonly id: string
+  readonly mailServer: string | null
+}
+
+/** Those that say which private networks their calls may reach, or which mail server they use. */
+export const outgoingSettings = () => sql<OutgoingSettings>`
+  select id, allowed_private as "allowedPrivate", mail_server as "mailServer" from project
+  where allowed_private is not null or mail_server is not null`
 
 /** Which projects to list, by name. */
 export interface ProjectQuery {
@@ -85,17 +87,16 @@ export const markProjectRestored = (id: string) => sql<{ id: string }>`
 export const namesOfProjects = (ids: readonly string[]) => sql<{ id: string; name: string }>`
   select id, name from project where id = any(${list(ids, (id) => id)}::uuid[])`
 
-export const senderOf = (id: string) => sql<ProjectSender>`
-  select mail_from as "mailFrom", mail_reply_to as "mailReplyTo" from project where id = ${id}`
+export const mailSettingsOf = (id: string) => sql<MailSettings>`
+  select mail_from as "mailFrom", mail_reply_to as "mailReplyTo", mail_server as "mailServer" from project where id = ${id}`
 
 /** Makes others who change the project wait; tasks, which refer to it, do not. */
 export const lockProject = (id: string) => sql`select from project where id = ${id} for no key update`
 
 /** Sets what is named; the rest stays. Limits that together would leave no room violate a constraint. */
-export const editProject = (
-  id: string,
-  edit: Partial<ProjectLimits & ProjectSender & ProjectNetwork>,
-) => sql<{ id: string }>`
+export const editProject = (id: string, edit: Partial<ProjectLimits & MailSettings & ProjectNetwork>) => sql<{
+  id: string
+}>`
   update project set
     min_period_ms = case when ${edit.minPeriodMs !== undefined}::boolean then ${edit.minPeriodMs ?? null}::bigint else min_period_ms end,
     max_ahead_ms = case when ${edit.maxAheadMs !== undefined}::boolean then ${edit.maxAheadMs ?? null}::bigint else max_ahead_ms end,
@@ -107,6 +108,7 @@ export const editProject = (
     max_stored_bytes = case when ${edit.maxStoredBytes !== undefined}::boolean then ${edit.maxStoredBytes ?? null}::bigint else max_stored_bytes end,
     mail_from = case when ${edit.mailFrom !== undefined}::boolean then ${edit.mailFrom ?? null} else mail_from end,
     mail_reply_to = case when ${edit.mailReplyTo !== undefined}::boolean then ${edit.mailReplyTo ?? null} else mail_reply_to end,
+    mail_server = case when ${edit.mailServer !== undefined}::boolean then ${edit.mailServer ?? null} else mail_server end,
     allowed_private = case when ${edit.allowedPrivate !== undefined}::boolean then ${edit.allowedPrivate ?? null}::text[] else allowed_private end
   where id = ${id}
   returning id`

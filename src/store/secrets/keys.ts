@@ -60,11 +60,13 @@ export const closeForSealing = () => sql<{ oldest: number }>`
   where not exists (select from node where dead_at is null and secrets is distinct from 'ready' and roles <> '{remote}')
   returning oldest_migration as oldest`
 
-/** Which secrets that sign there are: encrypted, and plain. */
-export const signingSecretsStored = () => sql<{ isSealed: boolean; isPlain: boolean }>`
+/** Which secrets that sign there are, encrypted and plain; and whether a project needs a secret to send any of its messages. */
+export const signingSecretsStored = () => sql<{ isSealed: boolean; isPlain: boolean; isInMail: boolean }>`
   select exists (select from signing_secret where key_id is not null)
       or exists (select from endpoint_signing_secret where key_id is not null)
       or exists (select from subscription where key_id is not null) as "isSealed",
          exists (select from signing_secret where key_id is null)
       or exists (select from endpoint_signing_secret where key_id is null)
-      or exists (select from subscription where key_id is null) as "isPlain"`
+      or exists (select from subscription where key_id is null) as "isPlain",
+         exists (select from project where archived_at is null
+                   and concat(mail_from, ' ', mail_reply_to, ' ', mail_server) like '%{{secret.%') as "isInMail"`

@@ -1,5 +1,5 @@
 /**
- * Performs `email`: one message to all its recipients, through the installation's own mail server.
+ * Performs `email`: one message to all its recipients, through the mail server of its project, or that of the installation.
  *
  * The server's word decides: 4xx is "not now", 5xx is "no". A message that it took for some recipients and not for
  * others has failed for good, and says for whom: sending it again would reach the others twice. All attempts of
@@ -9,63 +9,78 @@ import { domainToASCII } from 'node:url'
 import type { EmailAction } from '../../core/action/action.ts'
 import { type EmailAddress, parseEmailAddress } from '../../core/action/email-address.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
+import { Redactor } from '../../core/secret/redactor.ts'
 import { keptText } from '../../core/values/kept-text.ts'
+import { ForbiddenAddressError } from '../../outgoing/address-guard.ts'
 import { isShortage } from '../../outgoing/shortage.ts'
+import { redacted } from '../../secrets/secret-outcomes.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
+import type { Mailboxes } from './mailboxes.ts'
 import type { RefusedRecipient, SmtpError, SmtpPool, SmtpReceipt } from './smtp-pool.ts'
 
 export interface EmailExecutorOptions {
-  /** Null where no mail server is configured. */
+  /** The mail server of the installation; null where none is configured. */
   readonly pool: SmtpPool | null
   /** Who sends where neither the action nor its project says. */
   readonly defaultFrom: string | null
-  /** What a project says about senders. */
-  senderOf?(projectId: string): Promise<Sender | undefined>
+  /** What projects say about their messages. */
+  readonly mailboxes: Pick<Mailboxes, 'of' | 'close'>
 }
 
-/** Who sends, and who gets the answers, where an action does not say. */
-export interface Sender {
-  readonly mailFrom: string | null
-  readonly mailReplyTo: string | null
-}
+/** What stands for the password of the installation in what a server says that repeats it. */
+const INSTALLATION_PASSWORD = 'of the mail server'
 
 /** The executor of messages. It owns the connections to the mail server. */
 export function createEmailExecutor({
   pool,
   defaultFrom,
-  senderOf,
+  mailboxes,
 }: EmailExecutorOptions): Executor<EmailAction> {
+  const redactor = new Redactor(pool?.password ? [[INSTALLATION_PASSWORD, pool.password]] : [])
   return {
     async execute(action, context) {
-      if (pool === null)
-        return failed(
-          'email_not_configured',
-          'no mail server is configured for this worker; set --smtp-url',
-          false,
-        )
-      const isComplete = action.from !== undefined && action.replyTo !== undefined
-      const sender = isComplete ? undefined : await senderOf?.(context.projectId)
-      const addressed = addressesOf(withSender(action, sender), defaultFrom)
-      if (typeof addressed === 'string') return failed('invalid_email', addressed, false)
-      const { from, recipients } = addressed
-      const messageId = `<${context.runId}@${domainOf(from)}>`
-      const content = await compose(action, { addressed, messageId, context })
-      try {
-        const message = { from: from.address, to: recipients, content }
-        return toOutcome(await pool.send(message, context.signal), messageId)
-      } catch (error) {
-        return toFailure(error as SmtpError, messageId)
-      }
+      const mailbox = await mailboxes.of(context.projectId, action)
+      if (!mailbox.ok) return mailbox.outcome
+      const sender = { from: mailbox.from ?? defaultFrom, replyTo: mailbox.replyTo }
+      const outcome = await send(withSender(action, sender), mailbox.pool ?? pool, context)
+      return redacted(redacted(outcome, mailbox.redactor), redactor)
     },
     async close() {
       pool?.close()
+      mailboxes.close()
     },
   }
 }
 
-function withSender(action: EmailAction, sender: Sender | undefined): EmailAction {
-  const from = action.from ?? sender?.mailFrom ?? undefined
-  const replyTo = action.replyTo ?? sender?.mailReplyTo ?? undefined
+async function send(action: EmailAction, pool: SmtpPool | null, context: AttemptContext): Promise<Outcome> {
+  if (pool === null)
+    return failed(
+      'email_not_configured',
+      'no mail server is configured for this worker; set mail.server of the project, or --smtp-url',
+      false,
+    )
+  const addressed = addressesOf(action)
+  if (typeof addressed === 'string') return failed('invalid_email', addressed, false)
+  const { from, recipients } = addressed
+  const messageId = `<${context.runId}@${domainOf(from)}>`
+  const content = await compose(action, { addressed, messageId, context })
+  try {
+    const message = { from: from.address, to: recipients, content }
+    return toOutcome(await pool.send(message, context.signal), messageId)
+  } catch (error) {
+    return toFailure(error as SmtpError, messageId)
+  }
+}
+
+/** Who sends, and who gets the answers, where an action does not say. */
+interface Sender {
+  readonly from: string | null
+  readonly replyTo: string | null
+}
+
+function withSender(action: EmailAction, sender: Sender): EmailAction {
+  const from = action.from ?? sender.from ?? undefined
+  const replyTo = action.replyTo ?? sender.replyTo ?? undefined
   return {
     ...action,
     ...(from === undefined ? {} : { from }),
@@ -86,9 +101,9 @@ interface Addressed {
 }
 
 /** Who sends and who receives, or what is wrong with it. It was checked when the task was made. */
-function addressesOf(action: EmailAction, defaultFrom: string | null): Addressed | string {
-  const sender = action.from ?? defaultFrom
-  if (sender === null)
+function addressesOf(action: EmailAction): Addressed | string {
+  const { from: sender } = action
+  if (sender === undefined)
     return 'the email has no sender; set from of the action, mail.from of the project, or --smtp-from'
   const texts = {
     from: [sender],
@@ -191,6 +206,8 @@ function toFailure(error: SmtpError, messageId: string): Outcome {
       'the worker ran out of sockets while connecting to the mail server',
       true,
     )
+  if (error instanceof ForbiddenAddressError)
+    return failed('forbidden_address', `the mail server is not allowed: ${error.message}`, false)
   if (code === 'ETLS')
     return failed('email_unreachable', `no secure connection to the mail server: ${said}`, true)
   return failed('email_unreachable', `the mail server cannot be reached: ${said}`, true)

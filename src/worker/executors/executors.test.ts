@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
 import type { Action } from '../../core/action/action.ts'
 import { createExecutors } from './executors.ts'
-import { anAttempt, httpServer, unsigned } from './test-support.ts'
+import { anAttempt, httpServer, NO_MAIL_SETTINGS, unsigned } from './test-support.ts'
 
 const executors = createExecutors({
   allowPrivateAddresses: true,
@@ -9,7 +9,7 @@ const executors = createExecutors({
   signer: unsigned,
   mail: null,
   exec: { execute: async () => ({ kind: 'completed', output: null }) },
-  senderOf: async () => undefined,
+  projectMail: NO_MAIL_SETTINGS,
 })
 const guarded = createExecutors({
   allowPrivateAddresses: false,
@@ -17,7 +17,7 @@ const guarded = createExecutors({
   signer: unsigned,
   mail: null,
   exec: { execute: async () => ({ kind: 'completed', output: null }) },
-  senderOf: async () => undefined,
+  projectMail: NO_MAIL_SETTINGS,
 })
 afterAll(() => Promise.all([executors.close(), guarded.close()]))
 

@@ -3,12 +3,13 @@ import type { Outcome } from '../../core/run/outcome.ts'
 import type { Network } from '../../core/values/network.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
 import { NameResolver } from '../../outgoing/names/name-resolver.ts'
-import type { OwnPorts } from '../../outgoing/own-ports.ts'
-import type { ProjectNetworks } from '../../outgoing/project-networks.ts'
+import { OwnPorts } from '../../outgoing/own-ports.ts'
+import { type ProjectNetworks, UNCONFINED } from '../../outgoing/project-networks.ts'
 import type { Signer } from '../../outgoing/signer.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
-import { createEmailExecutor, type Sender } from './email.ts'
+import { createEmailExecutor } from './email.ts'
 import { createHttpExecutor } from './http.ts'
+import { Mailboxes, type MailboxesOptions } from './mailboxes.ts'
 import { createSlackExecutor } from './slack.ts'
 import { sleep } from './sleep.ts'
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool.ts'
@@ -31,12 +32,12 @@ export interface ExecutorsOptions {
   readonly userAgent: string
   /** Signs the requests of projects that have secrets. */
   readonly signer: Signer
-  /** The mail server, and who sends where an action does not say; null where there is none. */
+  /** The mail server of the installation, and who sends where neither action nor project says; null where there is none. */
   readonly mail: MailOptions | null
   /** Runs programs. */
   readonly exec: Executor<ExecAction>
-  /** What a project says about who sends its messages. */
-  senderOf(projectId: string): Promise<Sender | undefined>
+  /** What projects say about their messages, and the secrets in it. */
+  readonly projectMail: Pick<MailboxesOptions, 'settingsOf' | 'vault'>
 }
 
 /** How messages leave the installation. */
@@ -52,8 +53,8 @@ export interface Executors extends Executor {
 export function createExecutors({
   allowPrivateAddresses,
   allowedNetworks,
-  projectNetworks,
-  ownPorts,
+  projectNetworks = UNCONFINED,
+  ownPorts = new OwnPorts(),
   resolver = new NameResolver(),
   connectionsPerOrigin,
   idleConnections,
@@ -61,7 +62,7 @@ export function createExecutors({
   signer,
   mail,
   exec,
-  senderOf,
+  projectMail,
 }: ExecutorsOptions): Executors {
   const client = new HttpClient({
     allowPrivate: allowPrivateAddresses,
@@ -75,7 +76,14 @@ export function createExecutors({
   const http = createHttpExecutor({ client, userAgent, signer })
   const slack = createSlackExecutor({ client, userAgent })
   const pool = mail && new SmtpPool({ ...mail, resolver })
-  const email = createEmailExecutor({ pool, defaultFrom: mail?.from ?? null, senderOf })
+  const mailboxes = new Mailboxes({
+    ...projectMail,
+    policy: { allowPrivate: allowPrivateAddresses, allowedNetworks },
+    networks: projectNetworks,
+    own: ownPorts,
+    resolver,
+  })
+  const email = createEmailExecutor({ pool, defaultFrom: mail?.from ?? null, mailboxes })
 
   return {
     execute(action: Action, context: AttemptContext): Promise<Outcome> {

@@ -1,5 +1,5 @@
 /**
- * Connections to the one mail server of an installation, kept and shared. It is built on nodemailer's connection and
+ * Connections to one mail server, kept and shared. It is built on nodemailer's connection and
  * not on its pool, because a message in that pool cannot be taken back: one whose run was cancelled while the server
  * was slow would go out all the same, later.
  *
@@ -9,6 +9,7 @@
 
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { SmtpServer } from '../../core/action/smtp-url.ts'
+import type { Judge } from '../../outgoing/address-guard.ts'
 import { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { StopSignal } from '../../runtime/stop-signal.ts'
 import { openSmtpSocket } from './smtp-socket.ts'
@@ -50,6 +51,8 @@ export interface SmtpPoolOptions {
   readonly name?: string
   /** Shared with everything else in this process that calls names. */
   readonly resolver?: NameResolver
+  /** Which addresses the server may have; all of them where the operator chose it. */
+  readonly judge?: Judge
 }
 
 /**
@@ -97,6 +100,11 @@ export class SmtpPool {
       this.#places++
       this.#waiting.shift()?.()
     }
+  }
+
+  /** What it logs in with; null where it does not. */
+  get password(): string | null {
+    return this.#options.server.login?.password ?? null
   }
 
   /** Connections that are open now. */
@@ -147,10 +155,10 @@ export class SmtpPool {
   }
 
   async #connect(signal: StopSignal): Promise<Line> {
-    const { server, ca, name } = this.#options
+    const { server, ca, name, judge } = this.#options
     const { default: Connection } = await import('nodemailer/lib/smtp-connection')
     const resolver = this.#resolver
-    const socket = await openSmtpSocket({ server, resolver, timeoutMs: CONNECT_TIMEOUT_MS, signal })
+    const socket = await openSmtpSocket({ server, resolver, judge, timeoutMs: CONNECT_TIMEOUT_MS, signal })
     const connection = new Connection({
       connection: socket,
       host: server.host,

@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net'
+import { connect, isIP, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SmtpServer } from '../../core/action/smtp-url.ts'
+import { ForbiddenAddressError, type Judge, refusalOf, refusing } from '../../outgoing/address-guard.ts'
 import { lookupBy } from '../../outgoing/names/lookup-function.ts'
 import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import { isShortage, SHORTAGE_RETRY_MS } from '../../outgoing/shortage.ts'
@@ -9,6 +10,8 @@ import type { StopSignal } from '../../runtime/stop-signal.ts'
 export interface SmtpSocketOptions {
   readonly server: SmtpServer
   readonly resolver: NameResolver
+  /** Which addresses it may lead to, for a server that the operator did not choose. */
+  readonly judge?: Judge | undefined
   readonly timeoutMs: number
   readonly signal: StopSignal
 }
@@ -31,10 +34,13 @@ export async function openSmtpSocket(options: SmtpSocketOptions): Promise<Socket
   }
 }
 
-function openOnce({ server, resolver, timeoutMs, signal }: SmtpSocketOptions): Promise<Socket> {
+function openOnce({ server, resolver, judge, timeoutMs, signal }: SmtpSocketOptions): Promise<Socket> {
   const { host, port } = server
+  const kind = isIP(host) === 0 ? undefined : judge?.(host)
+  if (kind !== undefined) return Promise.reject(new ForbiddenAddressError(kind))
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, lookup: lookupBy(resolver), noDelay: true })
+    const lookup = lookupBy(resolver, judge && refusing(judge))
+    const socket = connect({ host, port, lookup, noDelay: true })
     const finish = (error?: Error) => {
       clearTimeout(limit)
       socket.off('error', finish).off('connect', finish)
@@ -46,7 +52,7 @@ function openOnce({ server, resolver, timeoutMs, signal }: SmtpSocketOptions): P
     }
     const onAbort = () => finish(new Error('aborted'))
     const limit = setTimeout(() => finish(timedOut()), timeoutMs)
-    socket.on('error', finish).on('connect', () => finish())
+    socket.on('error', finish).on('connect', () => finish(judge && refusalOf(socket, judge)))
     signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
   })

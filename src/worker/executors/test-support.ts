@@ -61,6 +61,12 @@ export async function closedPort(): Promise<number> {
 /** For projects without secrets. */
 export const unsigned: Signer = { sign: () => undefined }
 
+/** Of projects that say nothing about their messages. */
+export const NO_MAIL_SETTINGS = {
+  settingsOf: async () => undefined,
+  vault: { read: async () => ({ ok: true, values: new Map() }) as const },
+}
+
 export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContext => ({
   runId: '0198c0de-0000-7000-8000-000000000001',
   taskId: '0198c0de-0000-7000-8000-000000000002',

@@ -6,7 +6,7 @@ import type { Action } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
 import { filledAction, UnusableSecret } from '../../core/secret/filled-action.ts'
 import { Redactor } from '../../core/secret/redactor.ts'
-import { redacted, secretFailure, unusable } from '../../secrets/secret-outcomes.ts'
+import { redacted, secretFailure, UNREAD, unusable } from '../../secrets/secret-outcomes.ts'
 import type { Vault } from '../../secrets/vault.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import type { Executors } from './executors.ts'
@@ -18,9 +18,6 @@ export const withSecrets = (executors: Executors, vault: Pick<Vault, 'read'>): E
       : executeFilled(action, context, { executors, vault, names: context.secrets }),
   close: () => executors.close(),
 })
-
-/** The database does not answer: the run goes back, and is taken again when it does. */
-const UNREAD = { ok: false, reason: 'no_database' } as const
 
 interface Filling {
   readonly executors: Executor

@@ -56,6 +56,23 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await node.request('PATCH', '/v1/projects/default', { limits: none })
   })
 
+  test('mail settings are changed, and a password that is no secret is refused beside the field', async () => {
+    const { page } = await visit(`${node.url}/settings/mail`, { expected: /422/ })
+    const save = () => page.getByRole('button', { name: 'Save mail settings' }).click()
+    const server = 'smtp://shop:{{secret.SMTP_PASSWORD}}@mail.example.com:587'
+
+    await page.getByLabel('Mail server').fill('smtp://shop:plain@mail.example.com:587')
+    await save()
+    await page.getByText('its password must be a secret').waitFor()
+    await page.getByLabel('Mail server').fill(server)
+    await save()
+    await page.getByText('Mail settings saved.').waitFor()
+
+    const { body } = await node.request('GET', '/v1/projects/default')
+    expect(body.mail).toEqual({ from: null, replyTo: null, server })
+    await node.request('PATCH', '/v1/projects/default', { mail: { server: null } })
+  })
+
   test('a weekly blackout is created in the first section of the settings, and removed again', async () => {
     const { page } = await visit(`${node.url}/settings`)
     await page.waitForURL(/\/settings\/blackouts$/)

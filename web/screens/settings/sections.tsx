@@ -5,6 +5,7 @@ import type { SettingsSection } from '../../app/settings-sections.ts'
 import { Blackouts } from './blackouts.tsx'
 import { Keys } from './keys.tsx'
 import { Limits } from './limits.tsx'
+import { Mail } from './mail.tsx'
 import { InstallationMembers, Members } from './members.tsx'
 import { People } from './people.tsx'
 import { Projects } from './projects.tsx'
@@ -25,6 +26,7 @@ export const OF_PROJECT: Sections = {
   blackouts: { label: 'Blackouts', needs: 'read', Content: Blackouts },
   subscriptions: { label: 'Subscriptions', needs: 'read', Content: Subscriptions },
   secrets: { label: 'Secrets', needs: 'read', Content: Secrets },
+  mail: { label: 'Mail', needs: 'read', Content: Mail },
   keys: { label: 'API keys', needs: 'administer', Content: Keys },
   members: { label: 'Members', needs: 'administer', Content: Members },
   limits: { label: 'Limits', needs: 'read', Content: Limits },

@@ -131,14 +131,14 @@ const shown = async (context: Context, row: ProjectRow): Promise<Project> => ({
 })
 
 function present(row: ProjectRow): Project {
-  const { id, name, mailFrom, mailReplyTo, createdAt, archivedAt } = row
+  const { id, name, mailFrom, mailReplyTo, mailServer, createdAt, archivedAt } = row
   const limits = inWords(projectLimits(row))
   return {
     id,
     name,
     limits: { ...limits, minPeriod: limits.minPeriod ?? formatDuration(MIN_INTERVAL_MS) },
     use: null,
-    mail: { from: mailFrom, replyTo: mailReplyTo },
+    mail: { from: mailFrom, replyTo: mailReplyTo, server: mailServer },
     network: { allowedPrivate: row.allowedPrivate && [...row.allowedPrivate] },
     createdAt: utc(createdAt),
     archivedAt: utcOrNull(archivedAt),

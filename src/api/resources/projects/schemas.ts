@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { notPrivate } from '../../../core/action/address.ts'
+import { parseMailServer } from '../../../core/action/mail-settings.ts'
 import { networkText, parseNetwork } from '../../../core/values/network.ts'
 import { Address } from '../../../operations/tasks/action-schema.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
@@ -8,6 +9,17 @@ import { EditProjectLimits, ProjectLimits, ProjectUse } from './limit-schemas.ts
 const Stored = z.string().meta({ format: 'date-time' })
 
 const MAX_NETWORKS = 100
+const MAX_SERVER_CHARACTERS = 1_000
+
+const MailServer = z
+  .string()
+  .max(MAX_SERVER_CHARACTERS)
+  .superRefine((text, context) => {
+    const read = parseMailServer(text)
+    if (!read.ok) context.addIssue({ code: 'custom', message: read.reason })
+  })
+  .describe('The password must be a secret of the project. Nodes apply a change within 5 seconds.')
+  .meta({ example: 'smtp://shop:{{secret.SMTP_PASSWORD}}@mail.example.com:587' })
 
 /** A private network or address, in one way to write it. */
 const PrivateNetwork = z.string().transform((text, { addIssue }) => {
@@ -32,6 +44,7 @@ export const Project = z
     mail: z.object({
       from: z.string().nullable().describe('Default sender of emails; null for `--smtp-from`.'),
       replyTo: z.string().nullable().describe('Default reply-to address of emails.'),
+      server: z.string().nullable().describe('Mail server of the project; null for `--smtp-url`.'),
     }),
     network: z.object({
       allowedPrivate: z
@@ -50,8 +63,12 @@ export type Project = z.output<typeof Project>
 const settings = {
   limits: EditProjectLimits.optional(),
   mail: z
-    .strictObject({ from: Address.nullable().optional(), replyTo: Address.nullable().optional() })
-    .refine((mail) => Object.keys(mail).length > 0, 'must name from or replyTo')
+    .strictObject({
+      from: Address.nullable().optional(),
+      replyTo: Address.nullable().optional(),
+      server: MailServer.nullable().optional(),
+    })
+    .refine((mail) => Object.keys(mail).length > 0, 'must name from, replyTo or server')
     .optional(),
   network: z
     .strictObject({ allowedPrivate: z.array(PrivateNetwork).max(MAX_NETWORKS).nullable() })
@@ -63,7 +80,7 @@ export const EditProject = z
   .strictObject(settings)
   .refine((edit) => Object.keys(edit).length > 0, 'must name limits, mail or network')
   .describe(
-    'Null removes a limit or a sender of the project, so that the setting of the server applies. Limits can be changed by admins of the installation. They apply to what is created, changed or requested from then on; existing tasks are not affected.',
+    'Null removes a limit or a mail setting of the project, so that the setting of the server applies. Limits can be changed by admins of the installation. They apply to what is created, changed or requested from then on; existing tasks are not affected.',
   )
   .meta({ id: 'EditProject' })
 export type EditProject = z.output<typeof EditProject>

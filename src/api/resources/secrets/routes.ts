@@ -82,8 +82,8 @@ export function secretRoutes(app: App): void {
   )
 
   app.get('/v1/secrets/:name', { schema: read, config: { access: 'read' } }, async ({ params, context }) => {
-    const { usedBy, hasMoreUsers, ...secret } = await getSecret(context, params.name)
-    return { ...present(secret), usedBy: [...usedBy], hasMoreUsers }
+    const { usedBy, isInMail, hasMoreUsers, ...secret } = await getSecret(context, params.name)
+    return { ...present(secret), usedBy: [...usedBy], isInMail, hasMoreUsers }
   })
 
   app.put(

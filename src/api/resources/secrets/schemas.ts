@@ -40,6 +40,7 @@ export const SecretInUse = z
     usedBy: z
       .array(z.object({ id: Uuid, name: z.string().nullable(), key: z.string().nullable() }))
       .describe('Tasks that refer to the secret and can still run; at most 100.'),
+    isInMail: z.boolean().describe('The mail settings of the project refer to the secret.'),
     hasMoreUsers: z.boolean().describe('More tasks refer to the secret than are listed.'),
   })
   .meta({ id: 'SecretInUse' })
@@ -58,7 +59,7 @@ export const DeleteSecret = z.strictObject({
   force: z
     .enum(['true', 'false'])
     .optional()
-    .describe('true deletes the secret although tasks use it; their runs then fail.'),
+    .describe('true deletes the secret although tasks or mail settings use it; runs that need it then fail.'),
 })
 
 export const KeyRotation = z

@@ -1,0 +1,116 @@
+/**
+ * How the messages of each project leave: who sends them, and through which server, with the values of the secrets that its mail settings
+ * refer to. A project that names no server uses that of the installation. One that does is confined like its other calls.
+ */
+import { createHash } from 'node:crypto'
+import type { AddressPolicy } from '../../core/action/address.ts'
+import {
+  type FilledMail,
+  filledMail,
+  type MailSettings,
+  mailSecretsOf,
+} from '../../core/action/mail-settings.ts'
+import type { SmtpServer } from '../../core/action/smtp-url.ts'
+import type { Outcome } from '../../core/run/outcome.ts'
+import { UnusableSecret } from '../../core/secret/filled-action.ts'
+import { Redactor } from '../../core/secret/redactor.ts'
+import { judgeOf } from '../../outgoing/address-guard.ts'
+import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
+import type { OwnPorts } from '../../outgoing/own-ports.ts'
+import type { ProjectNetworks } from '../../outgoing/project-networks.ts'
+import { secretFailure, UNREAD, unusable } from '../../secrets/secret-outcomes.ts'
+import type { Vault } from '../../secrets/vault.ts'
+import { SmtpPool } from './smtp-pool.ts'
+
+/** How a message of a project leaves. */
+export type Mailbox =
+  | {
+      readonly ok: true
+      readonly from: string | null
+      readonly replyTo: string | null
+      /** Null for the server of the installation. */
+      readonly pool: SmtpPool | null
+      /** Takes the values of secrets out of what is told about the message. */
+      readonly redactor: Redactor
+    }
+  | { readonly ok: false; readonly outcome: Outcome }
+
+/** What a message says itself, and does not ask the project for. */
+export interface OwnSender {
+  readonly from?: string | undefined
+  readonly replyTo?: string | undefined
+}
+
+export interface MailboxesOptions {
+  settingsOf(projectId: string): Promise<MailSettings | undefined>
+  readonly vault: Pick<Vault, 'read'>
+  readonly policy: AddressPolicy
+  readonly networks: ProjectNetworks
+  readonly own: OwnPorts
+  readonly resolver: NameResolver
+}
+
+/** Pools without connections are forgotten when there are more than these. */
+const MAX_IDLE_POOLS = 100
+
+export class Mailboxes {
+  readonly #options: MailboxesOptions
+  readonly #pools = new Map<string, SmtpPool>()
+
+  constructor(options: MailboxesOptions) {
+    this.#options = options
+  }
+
+  async of(projectId: string, own: OwnSender): Promise<Mailbox> {
+    const stored = await this.#options.settingsOf(projectId)
+    const settings = {
+      mailFrom: own.from === undefined ? (stored?.mailFrom ?? null) : null,
+      mailReplyTo: own.replyTo === undefined ? (stored?.mailReplyTo ?? null) : null,
+      mailServer: stored?.mailServer ?? null,
+    }
+    const names = mailSecretsOf(settings)
+    const read =
+      names.length === 0 ? NOTHING : await this.#options.vault.read(projectId, names).catch(() => UNREAD)
+    if (!read.ok) return { ok: false, outcome: secretFailure(read) }
+    try {
+      const filled = filledMail(settings, (name) => read.values.get(name) ?? '')
+      return { ok: true, ...this.#leaving(projectId, filled), redactor: new Redactor(read.values) }
+    } catch (error) {
+      if (error instanceof UnusableSecret) return { ok: false, outcome: unusable(error) }
+      throw error
+    }
+  }
+
+  /** Ends every connection at once. */
+  close(): void {
+    for (const pool of this.#pools.values()) pool.close()
+  }
+
+  #leaving(projectId: string, { from, replyTo, server }: FilledMail) {
+    return { from, replyTo, pool: server && this.#poolOf(projectId, server) }
+  }
+
+  /** A new password, another server or other networks mean new connections; those of before end when they are idle. */
+  #poolOf(projectId: string, server: SmtpServer): SmtpPool {
+    const { policy, networks, own, resolver } = this.#options
+    const confinement = networks.of(projectId)
+    const key = createHash('sha256')
+      .update(JSON.stringify([projectId, server, confinement?.key ?? null]))
+      .digest('base64')
+    const known = this.#pools.get(key)
+    if (known) return known
+    this.#sweep()
+    const onlyNetworks = confinement?.networks
+    const judge = judgeOf(server.port, { ...policy, onlyNetworks }, own)
+    const made = new SmtpPool({ server, resolver, judge })
+    this.#pools.set(key, made)
+    return made
+  }
+
+  #sweep(): void {
+    if (this.#pools.size < MAX_IDLE_POOLS) return
+    for (const [key, pool] of this.#pools) if (pool.connections === 0) this.#pools.delete(key)
+  }
+}
+
+const NOTHING = { ok: true, values: new Map<string, string>() } as const
