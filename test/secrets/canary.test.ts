@@ -1,15 +1,18 @@
 /**
- * A canary is planted in every place that can refer to a secret, and then looked for everywhere: in the database, in the log, in the answers of
- * every route that reads, in events and in what was captured of receivers that tell whatever they are told.
+ * A canary is planted in every place that can refer to a secret, and then looked for everywhere: in the database and the files that it
+ * consists of, in the logs, in the answers of every route that reads, in events and in what was captured of receivers that tell whatever
+ * they are told.
  */
-import { expect, test } from 'vitest'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { newKey } from '../../src/core/secret/key-ring.ts'
+import { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { operationsOf } from '../api/document.ts'
 import { type Peer, startPeer } from '../calls/peer.ts'
-import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startBelfry } from '../support/process.ts'
+import { aDirectory, embeddedDatabaseUrl, startBelfry } from '../support/process.ts'
 import { aWorker } from '../support/remote-worker.ts'
 import { startSink } from '../support/sink.ts'
 
@@ -41,6 +44,23 @@ const FORMS = [CANARY, ADDRESS].flatMap((value) => {
   ]
 })
 const tellsIn = (text: string) => FORMS.filter((form) => text.includes(form))
+
+/** Stored in clear, to show that what is stored in clear is found. */
+const MARKER = 'marker-91d3-of-what-is-no-secret'
+
+/** Every file below a directory that holds one of some texts, by its path there. */
+function filesWith(directory: string, texts: readonly string[]): readonly string[] {
+  const needles = texts.map((text) => Buffer.from(text))
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => {
+      const bytes = readFileSync(path)
+      return needles.some((needle) => bytes.includes(needle))
+    })
+    .map((path) => path.slice(directory.length + 1))
+}
 
 const planted = (url: string): readonly object[] => [
   { type: 'ping', url: `${url}/ping/{{secret.CANARY}}?q={{secret.CANARY}}` },
@@ -76,7 +96,7 @@ const planted = (url: string): readonly object[] => [
 ]
 
 /** Everything in the database as text. */
-async function dumpOf(db: Awaited<ReturnType<typeof createTestDatabase>>['db']): Promise<string> {
+async function dumpOf(db: Database): Promise<string> {
   const tables = await db.run(sql<{ name: string }>`
     select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`)
   expect(tables.length).toBeGreaterThan(40)
@@ -107,11 +127,16 @@ test('a canary in every place is found nowhere', async () => {
       body: long + said,
     }
   })
-  const mail: Peer<{ raw: string }> = await startPeer('./smtp-process.mjs', ['{"tls":false}'])
-  const { url: databaseUrl, db } = await createTestDatabase()
-  const flags = ['--database-url', databaseUrl, '--smtp-from', 'belfry@example.com', '--log-level', 'trace']
-  const env = { BELFRY_SECRETS_KEY: newKey(), BELFRY_SMTP_URL: `smtp://127.0.0.1:${mail.port}` }
-  const node = await startBelfry(flags, { env })
+  const login = { user: CANARY, password: CANARY }
+  const mail: Peer<{ raw: string; user: string; from: string }> = await startPeer('./smtp-process.mjs', [
+    JSON.stringify({ tls: false, login }),
+  ])
+  const dataDir = aDirectory()
+  const env = { BELFRY_SECRETS_KEY: newKey() }
+  const node = await startBelfry(['--data-dir', dataDir, '--log-level', 'trace'], { env })
+  const url = embeddedDatabaseUrl(dataDir)
+  const db = new Database({ url, applicationName: 'canary', maxConnections: 2, statementTimeoutMs: 60_000 })
+  onTestFinished(() => db.close())
   const answers: string[] = []
   const say = async (method: string, path: string, body?: unknown) => {
     const answer = await node.request(method, path, body)
@@ -120,11 +145,21 @@ test('a canary in every place is found nowhere', async () => {
   }
   for (const [name, value] of Object.entries({ CANARY, ADDRESS, LATIN: CANARY }))
     expect((await say('PUT', `/v1/secrets/${name}`, { value })).status).toBe(201)
+  const server = `smtp://{{secret.CANARY}}:{{secret.CANARY}}@127.0.0.1:${mail.port}`
+  const mailSettings = { from: '{{secret.ADDRESS}}', replyTo: '{{secret.ADDRESS}}', server }
+  expect((await say('PATCH', '/v1/projects/default', { mail: mailSettings })).status).toBe(200)
+  expect((await say('DELETE', '/v1/secrets/ADDRESS')).body.detail).toContain(
+    'The mail settings of the project use',
+  )
   await say('POST', '/v1/subscriptions', { url: `${sink.url}/events` })
   const worker = await aWorker(node.url, { handlers: ['canary'] })
 
   const made = await say('POST', '/v1/tasks/bulk', {
-    tasks: planted(sink.url).map((action) => ({ action, retry: { limit: 1, initial: '0s', max: '0s' } })),
+    tasks: planted(sink.url).map((action) => ({
+      name: MARKER,
+      action,
+      retry: { limit: 1, initial: '0s', max: '0s' },
+    })),
   })
   const ids: string[] = made.body.items.map(({ id }: { id: string }) => id)
   const [given] = await worker.claim(1)
@@ -179,12 +214,20 @@ test('a canary in every place is found nowhere', async () => {
   ])
     expect(told).toContain(form)
   expect(given?.payload).toEqual({ token: CANARY })
-  expect(mail.told.length).toBeGreaterThan(0)
+  expect(mail.told).toMatchObject([{ user: CANARY, from: ADDRESS }])
   // And nobody else.
   const dump = await dumpOf(db)
   expect(dump).toContain('[secret CANARY]')
   expect(dump).toContain('[secret ADDRESS]')
   expect(tellsIn(dump)).toEqual([])
+  await db.run(sql`checkpoint`)
+  const files = filesWith(dataDir, [MARKER])
+  for (const part of ['pg/base/', 'pg/pg_wal/'])
+    expect(
+      files.some((path) => path.startsWith(part)),
+      part,
+    ).toBe(true)
+  expect(filesWith(dataDir, FORMS)).toEqual([])
   expect(tellsIn(answers.join('\n'))).toEqual([])
   expect(answers.join()).toContain('{{secret.CANARY}}')
   expect(
