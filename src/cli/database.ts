@@ -10,7 +10,8 @@ import {
   startEmbeddedPostgres,
 } from '../embedded/server.ts'
 import { REQUEST_CONNECTIONS, REQUEST_TIMEOUT_MS } from '../node/connections.ts'
-import type { Config, Pooling } from '../runtime/config.ts'
+import type { Pooling } from '../runtime/config/choices.ts'
+import type { Config } from '../runtime/config/settings.ts'
 import { Database, isUnavailable, sqlState } from '../store/database/database.ts'
 import { troubleOf } from '../store/database/database-trouble.ts'
 import { type Met, meet } from '../store/database/pooling.ts'

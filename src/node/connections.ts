@@ -2,7 +2,8 @@
  * The database connections of a node, in pools that are kept apart by who must not wait for whom. Requests may take as
  * long as lists take, and any number of clients may ask for them; so nothing that keeps a promise shares their pool.
  */
-import type { Config, Role } from '../runtime/config.ts'
+import type { Role } from '../runtime/config/choices.ts'
+import type { Config } from '../runtime/config/settings.ts'
 import { Database } from '../store/database/database.ts'
 
 /** For what users ask through the API: lists, searches, changes. */

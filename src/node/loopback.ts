@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import type { Config } from '../runtime/config.ts'
+import type { Config } from '../runtime/config/settings.ts'
 
 /** Whether a host to listen on is reachable from this machine alone. */
 export function isLoopback(host: string): boolean {

@@ -1,6 +1,6 @@
 /** Two nodes of each preset, all in this process: however seldom they look, nobody waits for it. */
 import { expect, test } from 'vitest'
-import { PRESET_NAMES } from '../../src/runtime/presets.ts'
+import { PRESET_NAMES } from '../../src/runtime/config/presets.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

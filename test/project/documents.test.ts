@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { expect, test } from 'vitest'
-import { CONFIG_KEYS, flagOf } from '../../src/runtime/config.ts'
+import { CONFIG_KEYS, flagOf } from '../../src/runtime/config/settings.ts'
 import { FILES, ROOT, read } from './tree.ts'
 
 const PAGES = FILES.filter((path) => path.endsWith('.md'))

@@ -14,15 +14,15 @@ import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/
 import { WHY_CODES } from '../../src/core/why/why.ts'
 import { mostConnections } from '../../src/node/connections.ts'
 import { HTTP_FAILURE_CODES } from '../../src/outgoing/http-failure.ts'
+import type { Role } from '../../src/runtime/config/choices.ts'
+import { PRESET_NAMES, PRESETS } from '../../src/runtime/config/presets.ts'
 import {
   CONFIG_KEYS,
   type ConfigKey,
   flagOf,
-  type Role,
   SETTINGS,
   variableOf,
-} from '../../src/runtime/config.ts'
-import { PRESET_NAMES, PRESETS } from '../../src/runtime/presets.ts'
+} from '../../src/runtime/config/settings.ts'
 import { taskFieldsPage } from './task-fields-page.ts'
 import { read, SOURCES } from './tree.ts'
 

@@ -2,7 +2,7 @@
  * The cadences that scenarios run under, and what follows from them: the defaults, or those of the preset that
  * BELFRY_TEST_PRESET names, as `npm run test:presets` does for each in turn.
  */
-import { readConfig } from '../../src/runtime/config.ts'
+import { readConfig } from '../../src/runtime/config/config.ts'
 
 const preset = process.env['BELFRY_TEST_PRESET'] ?? 'default'
 const isDefault = preset === 'default'

@@ -1,7 +1,7 @@
 /** A whole node in this process, on a test database: the same wiring that the command line uses. */
 import { fileURLToPath } from 'node:url'
 import { type Node, startNode } from '../../src/node/node.ts'
-import { readConfig } from '../../src/runtime/config.ts'
+import { readConfig } from '../../src/runtime/config/config.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { whenDone } from './cleanup.ts'

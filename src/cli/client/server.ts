@@ -1,7 +1,7 @@
 /** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
 import { readFileSync } from 'node:fs'
 import { readUrl } from '../../core/values/read-url.ts'
-import { ConfigError, readSecretFile } from '../../runtime/config.ts'
+import { ConfigError, readSecretFile } from '../../runtime/config/sources.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { explainProblem, type Problem } from './problem.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { CADENCES, CONFIG_KEYS, NETWORK_SETTINGS } from '../../runtime/config.ts'
+import { CADENCES, CONFIG_KEYS, NETWORK_SETTINGS } from '../../runtime/config/settings.ts'
 import { addConfigFlags, configFrom, settingNames } from '../config-flags.ts'
 
 const HELP = `

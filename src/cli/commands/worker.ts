@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { CONFIG_KEYS, type ConfigKey, SETTINGS } from '../../runtime/config.ts'
+import { CONFIG_KEYS, type ConfigKey, SETTINGS } from '../../runtime/config/settings.ts'
 import { addClientFlags } from '../client/output.ts'
 import { addConfigFlags, settingNames } from '../config-flags.ts'
 

@@ -1,4 +1,4 @@
-import type { Config } from '../../runtime/config.ts'
+import type { Config } from '../../runtime/config/settings.ts'
 import { openDatabase } from '../database.ts'
 
 export async function migrateDatabase(config: Config): Promise<void> {

@@ -13,7 +13,7 @@ import {
 import { isForThisMachine, isLoopback } from '../../node/loopback.ts'
 import type { Node } from '../../node/node.ts'
 import { OpenHostError } from '../../node/open-host.ts'
-import type { Config } from '../../runtime/config.ts'
+import type { Config } from '../../runtime/config/settings.ts'
 import { troubleOf } from '../../store/database/database-trouble.ts'
 import { MigrationError } from '../../store/schema/migrate.ts'
 import { createLogger, type Logger } from '../../telemetry/logger.ts'

@@ -4,7 +4,7 @@
  */
 import type { Configuration } from 'openid-client'
 import type { SignInFailure } from '../../core/access/sign-in-failure.ts'
-import type { Config } from '../../runtime/config.ts'
+import type { Config } from '../../runtime/config/settings.ts'
 import type { Identity } from '../../store/access/people.ts'
 import { type Claims, groupsIn, identityOf } from './identity.ts'
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { Refusal } from '../../core/errors.ts'
-import type { Pooling } from '../../runtime/config.ts'
+import type { Pooling } from '../../runtime/config/choices.ts'
 import { failInsteadOfThrowing } from './driver-failures.ts'
 import type { Statement } from './sql.ts'
 import { parseTimestamp } from './timestamp.ts'

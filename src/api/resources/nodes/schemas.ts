@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { REMOTE_ACTIONS } from '../../../core/run/own-labels.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
-import { ROLES } from '../../../runtime/config.ts'
+import { ROLES } from '../../../runtime/config/choices.ts'
 import { Counted } from '../../http/schemas/counted.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })

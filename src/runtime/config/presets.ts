@@ -3,7 +3,7 @@
  * preset changes only defaults: what is set explicitly wins. docs/reference/presets.md says which figure
  * follows from what.
  */
-import type { Config } from './config.ts'
+import type { Config } from './settings.ts'
 
 export const PRESET_NAMES = [
   'default',

@@ -2,8 +2,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CADENCES, type ConfigKey, type ConfigSources, readConfig, SETTINGS } from './config.ts'
+import { readConfig } from './config.ts'
 import { PRESET_NAMES, PRESETS } from './presets.ts'
+import { CADENCES, type ConfigKey, SETTINGS } from './settings.ts'
+import type { ConfigSources } from './sources.ts'
 
 const read = (sources: Partial<ConfigSources> = {}) =>
   readConfig({ flags: {}, env: {}, file: null, cwd: tmpdir(), ...sources })

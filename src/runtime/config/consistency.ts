@@ -1,6 +1,7 @@
 /** Settings that are right one by one and cannot work together. */
-import type { Config, ConfigKey } from './config.ts'
+
 import { PRESETS } from './presets.ts'
+import type { Config, ConfigKey } from './settings.ts'
 
 type Figure = { [K in ConfigKey]: Config[K] extends number ? K : never }[ConfigKey]
 

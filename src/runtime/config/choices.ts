@@ -1,0 +1,16 @@
+/** Settings with a few possible values, and these. */
+
+export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const
+export type Role = (typeof ROLES)[number]
+
+/** For how long a connection to the database keeps its session: for good, or for one transaction. */
+export const POOLING = ['session', 'transaction'] as const
+export type Pooling = (typeof POOLING)[number]
+
+/** Whether tasks may reach loopback and private networks. */
+export const PRIVATE_ADDRESSES = ['auto', 'allow', 'refuse'] as const
+export type PrivateAddresses = (typeof PRIVATE_ADDRESSES)[number]
+
+/** Whether programs may run; `auto`: where the API listens on loopback and a sandbox works. */
+export const EXEC_MODES = ['auto', 'on', 'off'] as const
+export type ExecMode = (typeof EXEC_MODES)[number]

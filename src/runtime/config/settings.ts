@@ -1,0 +1,163 @@
+/**
+ * Every setting, declared once: its default, what it may be and its sentence in help. The type of the configuration, the
+ * flags, the variables, the keys of the file and the reference page follow from here.
+ */
+
+import { LOG_LEVELS } from '../../telemetry/log-level.ts'
+import { EXEC_MODES, POOLING, PRIVATE_ADDRESSES } from './choices.ts'
+import { PRESET_NAMES } from './presets.ts'
+import { cadence, flag, forNetworks, hidden, oneOf, type Setting, text, whole } from './setting.ts'
+import {
+  adminKey,
+  allowedOrigins,
+  databaseAddress,
+  keyRing,
+  labels,
+  mailSender,
+  mailServer,
+  networks,
+  origin,
+  paths,
+  privateNetworks,
+  required,
+  roles,
+} from './setting-kinds.ts'
+import { parseIssuer, parseScopes } from './sign-in-settings.ts'
+
+const MIB = 1024 ** 2
+
+export const SETTINGS = {
+  host: required('127.0.0.1', 'Address to listen on'),
+  port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
+  headersTimeoutMs: cadence(10_000, 100, 600_000, 'Time limit for receiving the headers of a request'),
+  requestTimeoutMs: cadence(30_000, 100, 3_600_000, 'Time limit for receiving a whole request'),
+  maxHeaderBytes: cadence(16_384, 4_096, 1_048_576, 'Maximum size of the headers of a request'),
+  responseTimeoutMs: cadence(120_000, 100, 3_600_000, 'Time limit for a client to receive a response'),
+  maxStreams: cadence(100, 1, 10_000, 'Maximum number of open streams of one caller'),
+  maxConnections: cadence(10_000, 1, 1_000_000, 'Maximum number of open connections to the API'),
+  slowDatabaseMs: cadence(500, 50, 60_000, 'Delay of the database from which requests are refused'),
+  /** Origins whose pages may change things although they are not this server's own: those of proxies in front of it. */
+  allowedOrigins: forNetworks(allowedOrigins),
+  /** Where people find the server, when that is not where it listens; an origin. */
+  publicUrl: forNetworks(origin('Address that people use, such as https://belfry.example.com')),
+  /** Networks of proxies that are believed when they say for whom they ask. */
+  trustedProxies: forNetworks(networks('Addresses of proxies whose X-Forwarded headers are believed')),
+  /** Files with the certificate that the server shows and with its key; null: it speaks without TLS. */
+  tlsCert: forNetworks(text('File with the TLS certificate and its chain')),
+  tlsKey: forNetworks(text('File with the private key of the certificate')),
+  /** A key of the installation with the role admin, which is stored nowhere else. Null: none. */
+  adminKey: forNetworks(adminKey),
+  /** The provider that people sign in with; null without one. */
+  oidcIssuer: forNetworks({
+    ...text('OpenID Connect provider, such as https://login.example.com'),
+    parse: parseIssuer,
+  }),
+  oidcClientId: forNetworks(text('Client id of Belfry at the provider')),
+  /** Null: a public client, which has none. */
+  oidcClientSecret: forNetworks(text('Client secret of Belfry at the provider')),
+  oidcScopes: forNetworks({
+    default: ['openid', 'profile', 'email'],
+    help: 'Scopes to request from the provider',
+    parse: parseScopes,
+  }),
+  oidcGroupsClaim: forNetworks(required('groups', 'Claim that lists the groups of a person')),
+  sessionIdleMinutes: cadence(720, 5, 525_600, 'Minutes without use after which a session ends'),
+  sessionMaxHours: cadence(168, 1, 8_760, 'Hours after signing in at which a session ends'),
+  /** Where the embedded database lives. Null: the platform's place for user data. */
+  dataDir: text('Directory of the embedded database'),
+  /** The user that the embedded database runs as when Belfry is root. Null: the owner of the data, or one that exists. */
+  runAs: text('User to run the embedded database as, when started as root'),
+  /** An external PostgreSQL; null means the embedded one. */
+  databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
+  databasePooling: oneOf(POOLING, 'session', 'Mode of the pooler: session, transaction'),
+  databaseDirectUrl: databaseAddress('PostgreSQL without the pooler, for wake-ups'),
+  roles,
+  concurrency: whole(50, 1, 100_000, 'Maximum number of concurrent runs, except calls'),
+  maxCalls: whole(4_096, 1, 100_000, 'Maximum number of concurrent calls on this node'),
+  logLevel: oneOf(LOG_LEVELS, 'info', `Log level: ${LOG_LEVELS.join(', ')}`),
+  shutdownGraceMs: whole(30_000, 0, 3_600_000, 'Time for runs in progress to finish on shutdown'),
+  drainMs: whole(0, 0, 600_000, 'Time that /readyz answers 503 before shutdown'),
+  historyDays: whole(30, 1, 36_500, 'Days to keep history'),
+  maxLogBytes: cadence(1_048_576, 1_024, 104_857_600, 'Maximum size of the log of an attempt, in bytes'),
+  labels,
+  exec: oneOf(EXEC_MODES, 'auto', `Programs (exec actions): ${EXEC_MODES.join(', ')}`),
+  execWithoutSandbox: hidden(flag('Run programs even without a sandbox')),
+  execCommands: paths('Commands that tasks may run, such as /usr/bin/rsync,/opt/backup/*', true),
+  execReadable: hidden(paths('Paths that commands may read')),
+  execWritable: hidden(paths('Paths that commands may write to')),
+  execConcurrency: cadence(0, 0, 10_000, 'Maximum number of concurrent programs; 0 for one per processor'),
+  /** Limits of programs whose task says nothing, and the most that a task can ask for; 0 processors: all. */
+  execMemoryBytes: cadence(512 * MIB, 4 * MIB, 1024 ** 4, 'Default memory of a program'),
+  execMaxMemoryBytes: cadence(4_096 * MIB, 4 * MIB, 1024 ** 4, 'Maximum memory of a program'),
+  execCpus: cadence(1, 1, 1_024, 'Default processors of a program'),
+  execMaxCpus: cadence(0, 0, 1_024, 'Maximum processors of a program; 0 for all'),
+  execProcesses: cadence(256, 1, 100_000, 'Default number of processes and threads of a program'),
+  execMaxProcesses: cadence(4_096, 1, 100_000, 'Maximum number of processes and threads of a program'),
+  execFileBytes: cadence(256 * MIB, 4_096, 1024 ** 4, 'Default size of files that a program can write'),
+  execMaxFileBytes: cadence(4_096 * MIB, 4_096, 1024 ** 4, 'Maximum size of files that a program can write'),
+  execMaxOutputBytes: cadence(256 * MIB, 1_024, 1024 ** 4, 'Maximum output of a program'),
+  execGraceMs: cadence(10_000, 0, 600_000, 'Time between SIGTERM and SIGKILL for programs'),
+  /** Where uploaded files are kept for programs; null: in the folder for caches of the user. */
+  fileCacheDir: hidden(text('Directory of the cache of uploaded files')),
+  fileCacheBytes: cadence(2_048 * MIB, 0, 1024 ** 5, 'Maximum size of the cache of uploaded files'),
+  privateAddresses: forNetworks(
+    oneOf(PRIVATE_ADDRESSES, 'auto', 'Requests to private networks: auto, allow, refuse'),
+  ),
+  /** Private networks that tasks may reach when they may not reach all of them. */
+  allowedPrivateNetworks: forNetworks(privateNetworks('Private networks that tasks may reach')),
+  /** The mail server that `email` actions go through; null where there is none. */
+  smtpUrl: mailServer('Mail server, such as smtp://user:password@host:587'),
+  smtpFrom: mailSender('Default sender of emails'),
+  /** Keys that secrets are encrypted with, the first of them; null: from a file. */
+  secretsKey: forNetworks(keyRing('Keys that encrypt secrets: 32 random bytes each, in base64')),
+  /** A file of such keys, which is read again when it changes. Null: the data directory of the embedded database has one. */
+  secretsKeyFile: forNetworks(text('File with the keys that encrypt secrets')),
+  /** Which defaults the cadences below have. */
+  preset: oneOf(PRESET_NAMES, 'default', 'Set of tuning defaults, such as minute-cron'),
+  heartbeatMs: cadence(5_000, 10, 600_000, 'Interval of heartbeats of a node'),
+  leaseMs: cadence(15_000, 50, 3_600_000, 'Time without a heartbeat after which a node is dead'),
+  reaperMs: cadence(2_000, 10, 600_000, 'Interval of checks for dead nodes'),
+  reclaimBatch: cadence(1_000, 1, 10_000, 'Runs of dead nodes reclaimed by one statement'),
+  lookAheadMs: cadence(10_000, 100, 3_600_000, 'How far ahead the scheduler reads the agenda'),
+  lookEveryMs: cadence(1_000, 10, 600_000, 'Interval at which the scheduler reads the agenda'),
+  lookRows: cadence(8_000, 2_000, 100_000, 'Maximum number of rows per read'),
+  fireBatch: cadence(1_000, 1, 1_000, 'Maximum number of runs fired by one statement'),
+  shardBeatMs: cadence(1_000, 10, 60_000, 'Interval of heartbeats for shards'),
+  shardTakeoverMs: cadence(3_000, 50, 300_000, 'Time without a heartbeat after which a shard is taken over'),
+  /** What came due while nobody watched for no longer than this simply runs late, whatever its misfire policy. */
+  misfireGraceMs: cadence(
+    10_000,
+    100,
+    3_600_000,
+    'After an outage up to this long, the latest occurrence runs late',
+  ),
+  claimEveryMs: cadence(1_000, 10, 60_000, 'Interval at which a worker polls for waiting runs'),
+  claimAhead: cadence(4_000, 0, 4_000, 'Maximum number of runs claimed beyond free slots'),
+  cancelEveryMs: cadence(1_000, 10, 60_000, 'Interval at which a worker polls for cancellations'),
+  housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'Interval of housekeeping, which deletes old data'),
+  deadNodeMinutes: cadence(10_080, 1, 525_600, 'Time to keep the record of a dead node'),
+  unusedQueueDays: cadence(30, 0, 36_500, 'Days after which an unused queue is removed; 0 to keep all'),
+  unusedFileDays: cadence(30, 0, 36_500, 'Days after which an unused file is removed; 0 to keep all'),
+  maxFileBytes: cadence(256 * 1024 * 1024, 1_024, 4 * 1024 ** 3, 'Maximum size of a file'),
+  auditDays: cadence(365, 1, 36_500, 'Days to keep the audit log'),
+  minPeriodMs: cadence(10, 10, 86_400_000, 'Minimum time between two occurrences of a task'),
+  maxAheadDays: cadence(0, 0, 36_500, 'Maximum time until the next occurrence; 0 for no limit'),
+} as const satisfies Readonly<Record<string, Setting<unknown>>>
+
+type Settings = typeof SETTINGS
+export type ConfigKey = keyof Settings
+
+/** Every setting, with its value. */
+export type Config = {
+  readonly [K in ConfigKey]: Settings[K] extends Setting<infer T> ? T : never
+}
+
+export const CONFIG_KEYS = Object.keys(SETTINGS) as ConfigKey[]
+const settingOf = (key: ConfigKey): Setting<unknown> => SETTINGS[key]
+export const CADENCES = CONFIG_KEYS.filter((key) => settingOf(key).isCadence)
+export const NETWORK_SETTINGS = CONFIG_KEYS.filter((key) => settingOf(key).isForNetworks)
+
+export const flagOf = (key: ConfigKey) => `--${snake(key).replaceAll('_', '-')}`
+export const variableOf = (key: ConfigKey) => `BELFRY_${snake(key).toUpperCase()}`
+/** As the configuration file has it. */
+export const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
