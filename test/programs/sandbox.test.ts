@@ -1,8 +1,8 @@
 /** What a program in the sandbox sees, is given, and how it ends. */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo, ListenOptions } from 'node:net'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -16,6 +16,12 @@ import {
   startWorker,
   USERS,
 } from './support/grounds.ts'
+
+/** Waits until it listens, and closes it when the test has ended. */
+async function listening(server: Server, options: ListenOptions): Promise<void> {
+  await new Promise<void>((resolve) => server.listen(options, resolve))
+  whenDone(() => server.close())
+}
 
 describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', ({ uid }) => {
   let worker: ProgramWorker
@@ -112,8 +118,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
 
   test('sees the network of the machine only when it asks for it', async () => {
     const server = createServer((_, response) => response.end('reached'))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    whenDone(() => server.close())
+    await listening(server, { host: '127.0.0.1', port: 0 })
     const { port } = server.address() as AddressInfo
     const node = `require('http').get('http://127.0.0.1:${port}', (r) => r.pipe(process.stdout)).on('error', (e) => console.log(e.code))`
 
@@ -122,6 +127,49 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
 
     expect(without.stdout.toString()).toBe('ECONNREFUSED\n')
     expect(withNetwork.stdout.toString()).toBe('reached')
+  })
+
+  test('has the network of the machine with all that listens there when it asks for it, and nothing else of the machine', async () => {
+    const hidden = join(aFolder(), 'socket')
+    const [any, own, named, abstract] = [createServer(), createServer(), createServer(), createServer()]
+    await listening(any, { host: '::', port: 0 })
+    await listening(own, { host: '127.0.0.2', port: 0 })
+    await listening(named, { path: hidden })
+    await listening(abstract, { path: `\0${hidden}` })
+    chmodSync(hidden, 0o777)
+    const portOf = (server: Server) => (server.address() as AddressInfo).port
+    const [address] = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    const targets = {
+      loopback: { host: '127.0.0.1', port: portOf(any) },
+      named: { host: 'localhost', port: portOf(any) },
+      other: { host: '127.0.0.2', port: portOf(own) },
+      machine: { host: address?.address ?? '127.0.0.1', port: portOf(any) },
+      socket: { path: hidden },
+      abstract: { path: `\0${hidden}` },
+    }
+    const node = `
+      for (const [name, to] of Object.entries(${JSON.stringify(targets)})) {
+        const socket = require('net').connect(to, () => { console.log(name, 'connected'); socket.destroy() })
+        socket.on('error', ({ code }) => console.log(name, code))
+      }
+      const { readdirSync, existsSync } = require('fs')
+      console.log('processes', readdirSync('/proc').filter((name) => Number(name)).length)
+      console.log('files', ['/etc/shadow', '/root', '/home', '/var', '/run', ${JSON.stringify(worker.directory)}].filter(existsSync))`
+
+    const { stdout } = await worker.run({ node, network: true })
+
+    expect(stdout.toString().trim().split('\n').sort()).toEqual([
+      'abstract connected',
+      'files []',
+      'loopback connected',
+      'machine connected',
+      'named connected',
+      'other connected',
+      'processes 2',
+      'socket ENOENT',
+    ])
   })
 
   test('is asked to stop, and may finish what it is doing', async () => {
