@@ -52,7 +52,7 @@ test('what was understood is shown, and a dry run creates nothing', async () => 
     /Not imported\n {2}line 10: @reboot \/usr\/local\/bin\/warm-up\.sh\n {4}Belfry has no @reboot/,
   )
   expect(stdout).toMatch(
-    /Different from cron\n {2}lines 5, 6 and 8: MAILTO=ops@example\.com: Belfry does not mail output/,
+    /Different from cron\n {2}lines 5, 6 and 8: MAILTO=ops@example\.com becomes the owner: Belfry mails no output/,
   )
   expect(stdout).toContain('lines 5, 6 and 8: PATH=/usr/local/bin:/usr/bin:/bin')
   expect(stdout).toContain('Commented out: line 9')

@@ -112,13 +112,17 @@ test('what is not carried over is said', () => {
   )
 
   expect(tasks[0]?.notes.map(({ about, note }) => `${about}: ${note.split(/[:;]/)[0]}`)).toEqual([
-    'mail: MAILTO=ops@example.com',
+    'mail: MAILTO=ops@example.com becomes the owner',
     'user: user root',
     'environment: TZ=Asia/Tokyo is set for the command',
     'schedule: ~ becomes H',
     expect.stringMatching(/^secret: PGPASSWORD looks like a secret/),
     'environment: BELFRY_RUN_ID is left out',
   ])
+  expect(tasks[0]?.notes[0]?.note).toContain(
+    "belfry subscription create URL --state permanently_failed --owner 'ops@example.com'",
+  )
+  expect(tasks[0]?.input.owner).toBe('ops@example.com')
   expect(tasks[0]?.input.metadata).toEqual({ crontab: { user: 'root' } })
   expect(tasks[0]?.input.action).toMatchObject({ env: { TZ: 'Asia/Tokyo', PGPASSWORD: 'hunter2' } })
   expect(leftOut).toMatchObject([{ line: 6, reason: expect.stringContaining('no @reboot') }])

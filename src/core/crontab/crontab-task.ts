@@ -116,6 +116,7 @@ function taskOf(entry: CrontabEntry, { key, expression, timezone, settings }: Ta
     key,
     name: name ?? command.slice(0, 200),
     tags: [tagOf(prefix)],
+    ...ownerOf(variables),
     action,
     schedule: { type: 'cron', expression, timezone },
     ...(jitter === null ? {} : { jitter }),
@@ -141,6 +142,13 @@ function environmentOf(variables: CrontabEntry['variables']): Record<string, str
   return Object.fromEntries(kept)
 }
 
+/** Owners of tasks are no longer than this. */
+const MAX_OWNER_CHARACTERS = 200
+
+/** Whoever got the mail of a job is who it belongs to: lists, dead letters and subscriptions can be filtered by it. */
+const ownerOf = ({ MAILTO: mailto = '' }: CrontabEntry['variables']): { readonly owner?: string } =>
+  mailto === '' || mailto.length > MAX_OWNER_CHARACTERS ? {} : { owner: mailto }
+
 /** RANDOM_DELAY is a number of minutes. */
 function delayOf({ RANDOM_DELAY: delay = '' }: CrontabEntry['variables']): string | null {
   return /^[1-9]\d{0,2}$/.test(delay) ? `${delay}m` : null
@@ -152,10 +160,11 @@ function notesOn({ user, variables, writtenWhen }: CrontabEntry): ImportNote[] {
   const notes: ImportNote[] = []
   const note = (about: ImportNote['about'], text: string) => notes.push({ about, note: text })
   const { MAILTO: mailto = '', TZ: zone } = variables
+  const { owner } = ownerOf(variables)
   if (mailto !== '')
     note(
       'mail',
-      `MAILTO=${mailto}: Belfry does not mail output, it keeps it with each run. Failures are listed by belfry dead-letter list, and sent to a URL by belfry subscription create`,
+      `MAILTO=${mailto}${owner === undefined ? '' : ' becomes the owner'}: Belfry mails no output, belfry run logs shows it. Failures are in belfry dead-letter list; to be told of them, send them to a URL: belfry subscription create URL --state permanently_failed${owner === undefined ? '' : ` --owner '${owner.replaceAll("'", "'\\''")}'`}`,
     )
   if (user !== null) note('user', `user ${user}: Belfry runs programs as a separate user, not as ${user}`)
   if (zone !== undefined && variables['CRON_TZ'] === undefined)
