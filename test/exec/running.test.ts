@@ -1,4 +1,5 @@
 /** Programs as tasks: uploaded, run by a whole node, logged, stopped and explained. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
 import { aFile } from '../files/support.ts'
@@ -7,6 +8,8 @@ import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
+
+const EXAMPLE = new URL('../../examples/folder-size.sh', import.meta.url)
 
 /** For machines that do much else at the same time. */
 const WITHIN = { withinMs: 60_000 }
@@ -55,6 +58,24 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     const { id } = await create({ action: await exec(`echo working; echo '::output {"rows":17}'`) })
 
     expect(await ended(id)).toMatchObject({ state: 'completed', output: { rows: 17 }, error: null })
+  })
+
+  test('may be the example', async () => {
+    const action = { type: 'exec', file: await aFile(node, readFileSync(EXAMPLE), 'folder-size.sh') }
+    const { id } = await create({ action: { ...action, args: ['/program'] } })
+    const failing = await create({ action: { ...action, args: ['/home'], exitCodes: { fail: [2] } } })
+
+    const run = await ended(id)
+
+    expect(run).toMatchObject({
+      state: 'completed',
+      output: { files: 1, bytes: readFileSync(EXAMPLE).length },
+    })
+    expect(await logOf(run.id)).toMatch(`run ${run.id}, attempt 1, due at ${run.scheduledFor}\n`)
+    expect(await ended(failing.id)).toMatchObject({
+      state: 'permanently_failed',
+      error: { message: 'The program ended with exit code 2: there is no folder /home in the sandbox' },
+    })
   })
 
   test('knows its run, gets its secret, and the log and the output do not tell it', async () => {
