@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 import { aDirectory, launch, runBelfry } from '../support/process.ts'
 import { startProxy } from '../support/proxy.ts'
+import { aWorker } from '../support/remote-worker.ts'
 import { startSink } from '../support/sink.ts'
 
 const node = await startTestNode(await createTestDatabase())
@@ -416,4 +417,41 @@ test('changes are listed with who made them and why, and shown field by field', 
   expect(JSON.parse(followed)).toMatchObject({ action: 'task.edit', subject: { id } })
   expect(none).toMatchObject({ code: 0, stderr: expect.stringContaining('No changes found') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--action') })
+})
+
+test('the log of a run is followed as it is written, over a broken connection, until the run has ended', async () => {
+  const { id } = await create({ action: { type: 'handler', name: 'talk' }, retry: { limit: 0 } })
+  const { body: run } = await trigger(id)
+  const worker = await aWorker(node.url, { handlers: ['talk'] })
+  const [given] = await worker.claim(1)
+  const at = new Date().toISOString()
+  const say = (first: number, message: string, stream = 'stdout') =>
+    worker.say('log', {
+      runs: [{ runId: run.id, fence: given?.fence, first, lines: [{ at, stream, message }] }],
+    })
+  const proxy = await startProxy(node.url)
+  const follow = (...flags: string[]) =>
+    launch(['run', 'logs', run.id, '--follow', ...flags], { env: { BELFRY_URL: proxy.url } })
+  const [lines, found] = [follow(), follow('--search', 'third', '--json')]
+
+  await say(0, 'the first\nthe sec')
+  await lines.said(/^the first\n/)
+  proxy.cut()
+  await say(1, 'ond\n')
+  proxy.mend()
+  await say(2, 'the third\n', 'stderr')
+  await lines.said(/the third\n/)
+  await worker.say('complete', {
+    runs: [{ runId: run.id, fence: given?.fence, outcome: 'failed', error: { message: 'enough' } }],
+  })
+  const [whole, part] = [await lines.exited, await found.exited]
+
+  expect(whole).toMatchObject({ code: 7, stdout: 'the first\nthe second\nthe third\n' })
+  expect(whole.stderr).toContain('no lines are lost')
+  expect(
+    part.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([{ stream: 'stderr', text: 'the third' }])
 })
