@@ -2,8 +2,9 @@
  * The programs of a node: whether it can run any, which commands it offers, and what runs them. What it can do is found out when it
  * starts, by trying; commands are looked for again from time to time.
  */
+import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import envPaths from 'env-paths'
 import type { LimitValues } from '../core/action/exec-limits.ts'
 import { commandLabel, EXEC_LABEL } from '../core/run/own-labels.ts'
@@ -101,7 +102,8 @@ export class Programs extends LoopService {
       this.#state = { canRun: false, isConcern: false, text: off }
       return
     }
-    const { sandbox, reason } = await detectSandbox({ directory: null, allowNone: config.execWithoutSandbox })
+    const directory = await besideCache(cacheFolder(config))
+    const { sandbox, reason } = await detectSandbox({ directory, allowNone: config.execWithoutSandbox })
     this.#sandbox = sandbox
     this.#state = stateOf(sandbox, reason, config)
     if (this.#state.isConcern && config.exec === 'on') log.warn(`programs: ${this.#state.text}`)
@@ -162,6 +164,21 @@ export const programSettings = (config: ProgramConfig): ProgramSettings => ({
 })
 
 const concurrencyOf = ({ execConcurrency }: ProgramConfig) => execConcurrency || availableParallelism()
+
+/**
+ * Where root keeps what programs need while they run: on the file system of the cache, from which files are then linked for the users
+ * that programs run as, not copied. Null where that cannot be; whoever is not root needs neither.
+ */
+async function besideCache(cache: string): Promise<string | null> {
+  if (process.getuid?.() !== 0) return null
+  const folder = dirname(cache)
+  return mkdir(folder, { recursive: true, mode: PASSABLE }).then(
+    () => folder,
+    () => null,
+  )
+}
+
+const PASSABLE = 0o711
 
 const cacheFolder = ({ fileCacheDir }: ProgramConfig) =>
   fileCacheDir ??

@@ -114,6 +114,8 @@ async function openBubblewrap({
   const complaint = isTried ? null : await probe(sandbox, folder)
   if (complaint === null) return sandbox
   await sandbox.close()
+  // Programs may not be executed there.
+  if (directory !== null) return openBubblewrap({ directory: null, shell, cgroups, isTried })
   return explain(complaint, folder)
 }
 

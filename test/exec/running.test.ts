@@ -1,9 +1,12 @@
 /** Programs as tasks: uploaded, run by a whole node, logged, stopped and explained. */
-import { readFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
 import { aFile } from '../files/support.ts'
 import { ensureBubblewrap } from '../support/bubblewrap.ts'
+import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -230,6 +233,32 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     for (const { id } of slow) expect(await ended(id)).toMatchObject({ state: 'cancelled' })
   })
 })
+
+const SHARED_MEMORY = '/dev/shm'
+const isOtherFileSystem = () =>
+  existsSync(SHARED_MEMORY) && statSync(SHARED_MEMORY).dev !== statSync(tmpdir()).dev
+
+test.runIf(process.getuid?.() === 0 && isOtherFileSystem())(
+  'root does not copy programs, also where the cache is on a file system of its own',
+  async () => {
+    await ensureBubblewrap()
+    const folder = mkdtempSync(join(SHARED_MEMORY, 'belfry-test-'))
+    whenDone(() => rmSync(folder, { recursive: true, force: true }))
+    chmodSync(folder, 0o711)
+    const fileCacheDir = join(folder, 'cache', 'files')
+    const node = await startTestNode(await createTestDatabase(), { exec: 'on', fileCacheDir })
+    const file = await aFile(node, Buffer.from('#!/bin/sh\nstat -c %h "$0"\n'))
+    const { id } = (await node.request('POST', '/v1/tasks', { action: { type: 'exec', file } })).body
+
+    const run = await eventually(async () => {
+      const [latest] = (await node.request('GET', `/v1/tasks/${id}/runs`)).body.items
+      return latest?.endedAt ? latest : undefined
+    }, WITHIN)
+
+    // One name in the cache, and one for the program.
+    expect(run).toMatchObject({ state: 'completed', output: { stdout: '2\n' } })
+  },
+)
 
 test('a node on which programs are off takes no such run', async () => {
   const database = await createTestDatabase()
