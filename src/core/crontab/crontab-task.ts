@@ -164,7 +164,7 @@ function notesOn({ user, variables, writtenWhen }: CrontabEntry): ImportNote[] {
   if (mailto !== '')
     note(
       'mail',
-      `MAILTO=${mailto}${owner === undefined ? '' : ' becomes the owner'}: Belfry mails no output, belfry run logs shows it. Failures are in belfry dead-letter list; to be told of them, send them to a URL: belfry subscription create URL --state permanently_failed${owner === undefined ? '' : ` --owner '${owner.replaceAll("'", "'\\''")}'`}`,
+      `MAILTO=${mailto}${owner === undefined ? '' : ' becomes the owner'}: Belfry mails no output, belfry run logs shows it. Failures are in belfry dead-letter list; to be notified, send them to a URL: belfry subscription create URL --state permanently_failed${owner === undefined ? '' : ` --owner '${owner.replaceAll("'", "'\\''")}'`}`,
     )
   if (user !== null) note('user', `user ${user}: Belfry runs programs as a separate user, not as ${user}`)
   if (zone !== undefined && variables['CRON_TZ'] === undefined)
