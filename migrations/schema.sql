@@ -829,7 +829,6 @@ create table task (
   archived_at   timestamptz,
   awaits_files  boolean not null default false,
   constraint task_pkey primary key (id),
-  constraint task_project_id_fkey foreign key (project_id) references project(id),
   constraint task_deleted_is_cancelled check (deleted_at is null or cancelled_at is not null),
   constraint task_resumes_only_from_a_pause check (resume_at is null or paused_at is not null),
   constraint task_version_is_positive check (version > 0)

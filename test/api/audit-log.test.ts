@@ -45,10 +45,11 @@ test('a task that is created leaves an entry with actor, address, request and re
   expect(shown.changes).toContainEqual({ field: 'name', before: null, after: 'Report', isCut: false })
 })
 
-test('a list of tasks leaves an entry each, and a refused one none', async () => {
+test('a list of tasks leaves an entry each, in the order of the list, and a refused one none', async () => {
   const before = await entries('action=task.create')
 
-  await send('POST', '/v1/tasks/bulk', { tasks: [1, 2, 3].map(() => ({ action: ping, schedule: manual })) })
+  const tasks = ['a', 'b', 'c'].map((name) => ({ name, action: ping, schedule: manual }))
+  await send('POST', '/v1/tasks/bulk', { tasks })
   await send('POST', '/v1/tasks/bulk', {
     tasks: [
       { action: ping, key: 'one' },
@@ -59,6 +60,11 @@ test('a list of tasks leaves an entry each, and a refused one none', async () =>
   const after = await entries('action=task.create')
   expect(after.length - before.length).toBe(3)
   expect(new Set(after.slice(0, 3).map(({ requestId }: { requestId: string }) => requestId)).size).toBe(1)
+  expect(after.slice(0, 3).map(({ subject }: { subject: { name: string } }) => subject.name)).toEqual([
+    'c',
+    'b',
+    'a',
+  ])
 })
 
 test('a reason that is no text, or too long, is refused and nothing is stored', async () => {

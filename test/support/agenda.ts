@@ -43,13 +43,20 @@ export async function tasksInAgenda(
     dueAt = Date.now() - 1_000,
     definition = {},
     delayMs = null,
-  }: { count?: number; dueAt?: number; definition?: Partial<TaskDefinition>; delayMs?: number | null } = {},
+    projectId = DEFAULT_PROJECT_ID,
+  }: {
+    count?: number
+    dueAt?: number
+    definition?: Partial<TaskDefinition>
+    delayMs?: number | null
+    projectId?: string
+  } = {},
 ): Promise<TaskInAgenda[]> {
   const tasks = Array.from({ length: count }, (): NewTask => {
     const id = uuidv7()
     return {
       id,
-      projectId: DEFAULT_PROJECT_ID,
+      projectId,
       key: null,
       name: null,
       owner: null,
@@ -57,11 +64,11 @@ export async function tasksInAgenda(
       definition: aDefinition(definition),
       createdAt: Date.now(),
       shard: shardOf(id),
-      lane: laneOf(DEFAULT_PROJECT_ID, aDefinition(definition)).id,
+      lane: laneOf(projectId, aDefinition(definition)).id,
       first: { runId: uuidv7(), at: Math.floor(dueAt), delayMs },
     }
   })
-  await db.run(insertTasks({ tasks, remember: null, origin: ORIGIN }))
+  await db.run(insertTasks({ tasks, remember: null, origin: { ...ORIGIN, projectId } }))
   return tasks.map(({ id, shard, first }) => ({ taskId: id, runId: first?.runId as string, shard }))
 }
 

@@ -28,13 +28,24 @@ export interface NewEntry extends EntryOrigin {
 }
 
 /**
- * The id of an entry of the instant `c.at`: a UUIDv7 whose 12 bits behind the version are the fraction of the millisecond, as
- * RFC 9562 has it, so that the order of ids is the order of time.
+ * When entries are written, as a row of `at` and the begin of their ids: UUIDv7 whose 12 bits behind the version are the fraction of
+ * the millisecond, as RFC 9562 has it, so that the order of ids is the order of time.
  */
-export const entryId = part`encode(
-  substring(int8send(floor(extract(epoch from c.at) * 1000)::bigint) from 3)
-  || int2send((28672 + (extract(epoch from c.at) * 1000000)::bigint % 1000 * 4096 / 1000)::smallint)
-  || substring(uuid_send(gen_random_uuid()) from 9), 'hex')::uuid`
+export const entryTime = part`
+  select at, overlay(overlay(encode(
+           substring(int8send(floor(extract(epoch from at) * 1000)::bigint) from 3)
+           || int2send((28672 + (extract(epoch from at) * 1000000)::bigint % 1000 * 4096 / 1000)::smallint), 'hex')
+         placing '-' from 13 for 0) placing '-' from 9 for 0) || '-' as prefix
+  from (select clock_timestamp() as at) now`
+
+/** The id of an entry of the time `c`. */
+const entryId = part`(c.prefix || substr(gen_random_uuid()::text, 20))::uuid`
+
+/**
+ * The id of entry number `n` (1 to 16 384) about something with a random UUID, `id`, of which it takes the end: in the order of their
+ * numbers, entries are appended to the indexes instead of being strewn over their last pages.
+ */
+export const numberedEntryId = part`(c.prefix || to_hex(32767 + n) || substr(id::text, 24))::uuid`
 
 export const appendEntries = (entries: readonly NewEntry[]) =>
   keepingPlan(
@@ -48,7 +59,7 @@ export const appendEntries = (entries: readonly NewEntry[]) =>
     ${list(entries, (e) => e.reason)}::text[], ${list(entries, (e) => e.action)}::text[], ${list(entries, (e) => e.subjectKind)}::text[],
     ${list(entries, (e) => e.subjectId)}::text[], ${list(entries, (e) => e.subjectName)}::text[], ${list(entries, (e) => e.count)}::integer[],
     ${list(entries, (e) => e.before)}::json[], ${list(entries, (e) => e.after)}::json[]) as i
-  cross join lateral (select clock_timestamp() as at) c`,
+  cross join lateral (${entryTime}) c`,
     'always',
   )
 

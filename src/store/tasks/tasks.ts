@@ -1,7 +1,7 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import { fileIdsOf } from '../../core/action/action-files.ts'
 import type { TaskDefinition, TaskState } from '../../core/task/task.ts'
-import { type EntryOrigin, entryId } from '../audit-log/audit-log.ts'
+import { type EntryOrigin, entryTime, numberedEntryId } from '../audit-log/audit-log.ts'
 import { MAX_PAGE_BYTES, type PageRow } from '../database/page-bytes.ts'
 import { jsonList, keepingPlan, list, part, reading, sql } from '../database/sql.ts'
 import { type FileUse, fileUses } from '../files/uses.ts'
@@ -89,7 +89,8 @@ export interface TasksToInsert {
 /**
  * Stores any number of tasks with their first occurrences and their entries in the audit log, and with them the answer that a
  * repetition of the request will get. When the key is already taken nothing is stored and `stored` is 0; a concurrent
- * request with the same key waits here until the first one has committed.
+ * request with the same key waits here until the first one has committed. The project is locked as a foreign key would
+ * lock it, but once for all tasks; without it nothing is stored, because a task must have one.
  */
 export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
   const { projectId } = origin
@@ -109,11 +110,11 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
         ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => list(t.tags, (tag) => tag))}::text[], ${list(tasks, (t) => t.definition.action.type)}::text[],
         ${jsonList(forms, (form) => form)}::json[], ${list(forms, (form) => briefForm(form, 1))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
         ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[], ${list(tasks, (t) => t.first?.jitterMs ?? null)}::integer[])
-        as i(id, key, name, owner, tags, type, definition, brief, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms)
+        with ordinality as i(id, key, name, owner, tags, type, definition, brief, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms, n)
       where not ${remember !== null}::boolean or exists (select from remembered)
     ), stored as (
       insert into task (id, project_id, key, name, owner, action_type, tags, definition, brief, created_at, updated_at)
-      select id, ${projectId}::uuid, key, name, owner, type, tags::text[], definition, brief,
+      select id, (select id from project where id = ${projectId} for key share), key, name, owner, type, tags::text[], definition, brief,
              to_timestamp(created_ms / 1000), to_timestamp(created_ms / 1000)
       from input
       returning 1
@@ -121,12 +122,12 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
       insert into agenda (run_id, task_id, project_id, shard, lane, priority, wake_at, scheduled_for, version, ordinal, delay_ms, jitter_ms)
       select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp((due_ms + coalesce(jitter_ms, 0)) / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms, jitter_ms
       from input where run_id is not null
-    ), recorded as (
+    ), c as materialized (${entryTime}), recorded as (
       insert into audit_entry (id, at, project_id, actor_kind, actor_id, actor_name, address, request_id, reason,
                                action, subject_kind, subject_id, subject_name, after)
-      select ${entryId}, c.at, ${projectId}::uuid, ${origin.actorKind}, ${origin.actorId}, ${origin.actorName}, ${origin.address},
+      select ${numberedEntryId}, c.at, ${projectId}::uuid, ${origin.actorKind}, ${origin.actorId}, ${origin.actorName}, ${origin.address},
              ${origin.requestId}::uuid, ${origin.reason}, 'task.create', 'task', input.id::text, coalesce(input.name, input.key), '{"version":1}'
-      from input cross join (select clock_timestamp() as at) c
+      from input cross join c
     )${uses.length === 0 ? part`` : part`, ${secretUses(projectId, uses)}`}${files.length === 0 ? part`` : part`, ${fileUses(projectId, files)}`}
     select count(*)::integer as stored from stored`
   // It only inserts: there is one plan, however many tasks there are.
