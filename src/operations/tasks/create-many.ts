@@ -35,12 +35,14 @@ export interface CreateManyRequest {
   readonly idempotencyKey: string | null
   /** What the request is, for telling a repetition from another one. */
   readonly address: { readonly method: string; readonly url: string }
-  /** Turns a stored task into its part of the answer. */
-  readonly present: (row: TaskRow) => unknown
+  /** Turns a stored task into its part of the answer, JSON text. */
+  readonly write: (row: TaskRow) => string
 }
 
 /** The maximum number of tasks per statement, and of bytes; a longer task is stored alone. Preparing one takes a millisecond. */
 const CHUNK = 500
+/** The database has nothing to do until the first chunk is there, so that one is small. */
+const FIRST_CHUNK = 100
 const CHUNK_BYTES = 512 * 1024
 /** An answer to a longer request is written while it is sent, and never held in memory as a whole. */
 const MAX_ANSWERED_AT_ONCE_BYTES = 1024 * 1024
@@ -51,7 +53,7 @@ const pointerTo = (index: number) => `/tasks/${index}`
 
 /** Stores tasks, all or none. */
 export async function createManyTasks(context: Context, request: CreateManyRequest): Promise<Answer> {
-  const { items, traceparent, present } = request
+  const { items, traceparent, write } = request
   const { inputs, repeat } = await validated(request)
   const sizes = items.map(({ bytes }) => bytes)
   const ends = chunkEnds(sizes)
@@ -67,7 +69,7 @@ export async function createManyTasks(context: Context, request: CreateManyReque
       hints = tasks.flatMap(({ shard, first }) =>
         first ? { shard, at: first.at + (first.jitterMs ?? 0) } : [],
       )
-      return storeAll(context, tx, { tasks, ends, repeat, present, isLong })
+      return storeAll(context, tx, { tasks, ends, repeat, write, isLong })
     })
   })
   if (!answer.isReplay) context.wakeUps.announceDue(hints)
@@ -115,7 +117,8 @@ function chunkEnds(sizes: readonly number[]): number[] {
   let [begin, bytes] = [0, 0]
   for (const [index, size] of sizes.entries()) {
     bytes += size
-    if (index === begin || (index - begin < CHUNK && bytes <= CHUNK_BYTES)) continue
+    const most = begin === 0 ? FIRST_CHUNK : CHUNK
+    if (index === begin || (index - begin < most && bytes <= CHUNK_BYTES)) continue
     ends.push(index)
     begin = index
     bytes = size
@@ -128,20 +131,20 @@ interface Storing {
   readonly ends: readonly number[]
   readonly repeat: Repeatable | null
   readonly isLong: boolean
-  readonly present: CreateManyRequest['present']
+  readonly write: CreateManyRequest['write']
 }
 
 /** The answer's body is JSON text, or the pieces of it where it is long and nobody has to remember it. */
 async function storeAll(context: Context, tx: Queryable, storing: Storing): Promise<FirstAnswer> {
-  const { tasks, repeat, present, isLong } = storing
+  const { tasks, repeat, write, isLong } = storing
   const isStreamed = isLong && !repeat
   const answer: string[] = []
-  const write = async (chunk: readonly NewTask[]) => {
-    const texts = await mapInTurns(chunk, (task) => writtenTask(task, present))
+  const writeChunk = async (chunk: readonly NewTask[]) => {
+    const texts = await mapInTurns(chunk, (task) => write(rowOf(task)))
     answer.push(texts.join(','))
   }
-  await storeChunks(tx, batchesOf(context, storing), isStreamed ? async () => {} : write)
-  if (isStreamed) return { status: 201, body: writtenTasks(tasks, present) }
+  await storeChunks(tx, batchesOf(context, storing), isStreamed ? async () => {} : writeChunk)
+  if (isStreamed) return { status: 201, body: writtenTasks(tasks, write) }
   const first = { status: 201, body: `{"items":[${answer.join(',')}]}` }
   if (repeat) await remember(tx, context.projectId, repeat, first)
   return first
@@ -172,18 +175,15 @@ function* batchesOf(context: Context, { tasks, ends }: Storing): Generator<Batch
   }
 }
 
-const writtenTask = (task: NewTask, present: CreateManyRequest['present']) =>
-  JSON.stringify(present(rowOf(task)))
-
 /** The answer as JSON text, piece by piece, in turns with everything else that the process does. */
 async function* writtenTasks(
   tasks: readonly NewTask[],
-  present: CreateManyRequest['present'],
+  write: CreateManyRequest['write'],
 ): AsyncGenerator<string> {
   const turns = new Turns()
   let piece = '{"items":['
   for (const [i, task] of tasks.entries()) {
-    piece += `${i === 0 ? '' : ','}${writtenTask(task, present)}`
+    piece += `${i === 0 ? '' : ','}${write(rowOf(task))}`
     if (piece.length >= MIN_PIECE_CHARACTERS) {
       yield piece
       piece = ''

@@ -6,8 +6,8 @@ import { BODY_LIMIT, parseListBodies } from '../../http/body-parsing.ts'
 import { headers, idempotencyKeyOf, traceparentOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { ofTheList } from '../../http/validation/compiler.ts'
-import { presentTask } from './present.ts'
 import { CreateTask, CreateTasks, MAX_BULK, TaskItems } from './schemas.ts'
+import { writeTask } from './write-task.ts'
 
 /** Room for as many tasks as one request may hold, of ordinary size. */
 const BULK_BODY_LIMIT = 32 * 1024 * 1024
@@ -37,7 +37,7 @@ export function bulkRoutes(app: App): void {
       traceparent: traceparentOf(request),
       idempotencyKey: idempotencyKeyOf(request),
       address: request,
-      present: presentTask,
+      write: writeTask,
     })
     if (isReplay) reply.header('idempotent-replayed', 'true')
     reply.code(status as 201).type('application/json; charset=utf-8')
