@@ -4,7 +4,17 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sha256 } from '../files/support.ts'
 import { eventually } from '../support/eventually.ts'
-import { aCache, aLabel, aScript, aTask, ended, runWhen, startServer, startWorker } from './support.ts'
+import {
+  aCache,
+  aLabel,
+  aScript,
+  aTask,
+  ended,
+  isRunning,
+  runWhen,
+  startServer,
+  startWorker,
+} from './support.ts'
 
 const server = await startServer()
 
@@ -98,16 +108,6 @@ test('a command of the machine runs if its operator allows it', { timeout: 120_0
 
 /** A program that says that it is there and stays. */
 const LASTING = ['trap "echo stopped; exit 0" TERM', 'echo begun', 'while :; do sleep 0.2; done']
-
-/** Whether a process runs that has this among its arguments. */
-const isRunning = (mark: string) =>
-  readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(join('/proc', pid, 'cmdline'), 'utf8').includes(mark)
-    } catch {
-      return false
-    }
-  })
 
 test('a cancelled program is stopped, and may clean up', { timeout: 120_000 }, async () => {
   const label = aLabel()

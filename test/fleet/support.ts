@@ -1,7 +1,8 @@
 /** A server and workers as users start them, in processes of their own. */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import type { Database } from '../../src/store/database/database.ts'
 import { aFile } from '../files/support.ts'
 import { STEADY } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -15,12 +16,12 @@ const SERVER_ENV = { BELFRY_SECRETS_KEY: TEST_KEY }
 /** A node that runs no programs itself. */
 export async function startServer(
   args: readonly string[] = STEADY,
-): Promise<Belfry & { databaseUrl: string }> {
-  const { url: databaseUrl } = await createTestDatabase()
-  const server = await startBelfry(['--database-url', databaseUrl, '--exec', 'off', ...args], {
+): Promise<Belfry & { readonly db: Database }> {
+  const { url, db } = await createTestDatabase()
+  const server = await startBelfry(['--database-url', url, '--exec', 'off', ...args], {
     env: SERVER_ENV,
   })
-  return Object.assign(server, { databaseUrl })
+  return Object.assign(server, { db })
 }
 
 export interface WorkerOptions {
@@ -42,6 +43,21 @@ export async function startWorker(
 let labels = 0
 /** A label that no other test uses. */
 export const aLabel = () => `place=${++labels}`
+
+/** Whether a process runs that has this among its arguments. */
+export const isRunning = (mark: string) => processes('cmdline').some(({ text }) => text.includes(mark))
+
+/** What every process has in a file of its folder in /proc, such as its environment, as far as it can be read. */
+export const processes = (file: string): { readonly pid: number; readonly text: string }[] =>
+  readdirSync('/proc').flatMap((pid) => {
+    try {
+      return /^\d+$/.test(pid)
+        ? { pid: Number(pid), text: readFileSync(join('/proc', pid, file), 'utf8') }
+        : []
+    } catch {
+      return []
+    }
+  })
 
 /** A folder for files of workers. */
 export function aCache(): string {
