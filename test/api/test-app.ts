@@ -207,7 +207,7 @@ async function beginning(answer: LightMyRequestResponse): Promise<InjectedAnswer
   }
 }
 
-/** Everything that a refused request must leave as it was. */
+/** Everything that a refused request must leave as it was. Nodes that run beside it go on beating. */
 export async function storedIn(db: Database): Promise<string> {
   const [row] = await db.run(sql<{ digest: string }>`
     select md5(concat((select string_agg(t::text, ',' order by t.id) from task t),
@@ -224,7 +224,7 @@ export async function storedIn(db: Database): Promise<string> {
                       (select string_agg(u::text, ',' order by u.task_id, u.name) from secret_use u),
                       (select string_agg(i::text, ',' order by i.key) from idempotency i),
                       (select string_agg(q::text, ',' order by q.project_id, q.name) from queue q),
-                      (select string_agg(n::text, ',' order by n.id) from node n),
+                      (select string_agg((to_jsonb(n) - 'beat' - 'beat_at' - 'named_at')::text, ',' order by n.id) from node n),
                       (select string_agg(w::text, ',' order by w.id) from remote_worker w),
                       (select string_agg(t::text, ',' order by t.project_id, t.pattern) from target_setting t),
                       (select string_agg(s::text, ',' order by s.id) from subscription s),
