@@ -1,6 +1,6 @@
 /** The API described: for programs at /openapi.json, for people at /docs. Nothing is loaded from elsewhere. */
 import { createHash } from 'node:crypto'
-import type { FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { App } from '../app.ts'
 
 /**
@@ -26,9 +26,6 @@ const inlineScripts = (page: string) =>
 
 const hashSource = (script: string) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 
-/** What the page comes with says that every site may read it; that is decided elsewhere. */
-const OTHERS_PERMISSIONS = ['access-control-allow-origin', 'access-control-allow-methods']
-
 /** Everything in the page that would talk to somebody else is switched off. */
 const PAGE = {
   pageTitle: 'Belfry API',
@@ -40,25 +37,38 @@ const PAGE = {
   agent: { disabled: true },
 } as const
 
+/** What the page consists of. */
+const PATHS = ['/docs', '/docs/', '/docs/openapi.json', '/docs/openapi.yaml', '/docs/js/scalar.js']
+
+/** Others decide who may read the pages, and how long connections stay open. */
+const OWN_HEADERS = ['content-type', 'content-disposition', 'location', 'cache-control', 'etag']
+
 export async function documentationRoutes(app: App): Promise<void> {
   app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, async (_, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(app.swagger()),
   )
+  let pages: ReturnType<typeof referencePages> | undefined
+  for (const path of PATHS)
+    app.get(path, { schema: { hide: true }, config: { access: 'public' } }, async (request, reply) => {
+      pages ??= referencePages(app)
+      const { statusCode, headers, rawPayload } = await (await pages).inject({
+        url: request.url,
+        headers: { host: request.host },
+      })
+      reply.code(statusCode)
+      for (const name of OWN_HEADERS) if (headers[name] !== undefined) reply.header(name, headers[name])
+      if (isHtml(reply)) reply.header('content-security-policy', policyFor(rawPayload.toString()))
+      return reply.send(rawPayload)
+    })
+}
+
+/** Made when somebody asks for them: their program is three megabytes, and most nodes are never asked. */
+async function referencePages(app: App): Promise<FastifyInstance> {
   const { default: reference } = await import('@scalar/fastify-api-reference')
-  await app.register(async (scope) => {
-    scope.addHook('onRoute', (route) => {
-      route.config = { ...route.config, access: 'public' }
-    })
-    scope.addHook('onSend', async (request, reply, payload) => {
-      for (const name of OTHERS_PERMISSIONS) reply.removeHeader(name)
-      const permission = request.browserRules['access-control-allow-origin']
-      if (permission !== undefined) reply.header('access-control-allow-origin', permission)
-      if (typeof payload === 'string' && isHtml(reply))
-        reply.header('content-security-policy', policyFor(payload))
-      return payload
-    })
-    await scope.register(reference, { routePrefix: '/docs', configuration: PAGE })
-  })
+  const pages = Fastify()
+  const configuration = { ...PAGE, content: () => app.swagger() }
+  await pages.register(reference, { routePrefix: '/docs', configuration })
+  return pages
 }
 
 const isHtml = (reply: FastifyReply) => String(reply.getHeader('content-type')).startsWith('text/html')
