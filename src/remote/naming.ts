@@ -2,8 +2,8 @@
  * Writes down which runs remote workers name with their heartbeats. Only of what is in hand for longer, and no oftener than a
  * sixth of the lease: most runs end before that, and cost nothing here.
  */
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../runtime/clock.ts'
+import { growingCache } from '../runtime/growing-cache.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { nameRuns } from '../store/nodes/named-runs.ts'
 import type { HeldWork } from '../store/nodes/remote-workers.ts'
@@ -16,7 +16,7 @@ export class Naming {
   readonly #db: Queryable
   readonly #clock: Clock
   readonly #everyMs: number
-  readonly #writtenAt = new LRUCache<string, number>({ max: MAX_KNOWN })
+  readonly #writtenAt = growingCache<string, number>(MAX_KNOWN)
 
   constructor({ db, clock, leaseMs }: { db: Queryable; clock: Clock; leaseMs: number }) {
     this.#db = db

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { growingCache } from './growing-cache.ts'
 
 interface Remembered<T> {
   readonly readAt: number
@@ -22,7 +23,7 @@ export class ShortMemory<T> {
 
   constructor({ freshMs, max }: ShortMemoryOptions) {
     this.#freshMs = freshMs
-    this.#known = new LRUCache({ max })
+    this.#known = growingCache(max)
   }
 
   /** A value when it is remembered, else the promise of one. */

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { type InForce, inForce, spanAfter } from '../core/policy/blackout.ts'
+import { growingCache } from '../runtime/growing-cache.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { type BlackoutRow, projectsOf, readBlackouts } from '../store/projects/blackouts.ts'
@@ -23,7 +23,7 @@ export interface Blackouts {
  */
 export class BlackoutBook extends LoopService {
   readonly #db: Queryable
-  readonly #projects = new LRUCache<string, string>({ max: MAX_TASKS_KNOWN })
+  readonly #projects = growingCache<string, string>(MAX_TASKS_KNOWN)
   #byProject = new Map<string, BlackoutRow[]>()
 
   constructor({ db, wakeUps, log }: { db: Queryable; wakeUps: WakeUps; log: Logger }) {

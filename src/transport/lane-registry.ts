@@ -1,5 +1,6 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import type { Lane, SideLane } from '../core/run/lane.ts'
+import { growingCache } from '../runtime/growing-cache.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { registerLanes } from '../store/queues/queues.ts'
 import { registerSideLanes } from '../store/queues/side-lanes.ts'
@@ -12,7 +13,7 @@ export class LaneRegistry {
   readonly #known: LRUCache<number, string>
 
   constructor(now: () => number = () => performance.now()) {
-    this.#known = new LRUCache({ max: MAX_LANES_KNOWN, ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now } })
+    this.#known = growingCache(MAX_LANES_KNOWN, { ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now } })
   }
 
   /** Registers what is not known yet, before any row refers to it. */
@@ -35,7 +36,7 @@ const limitsOf = ({ gate }: Lane): string => (gate ? `${gate.places} ${gate.rate
 
 /** Makes side lanes known before runs are put there. It remembers them for much less time than they stay unused. */
 export class SideLaneRegistry {
-  readonly #known = new LRUCache<number, true>({ max: MAX_LANES_KNOWN, ttl: SIDES_REMEMBERED_MS })
+  readonly #known = growingCache<number, true>(MAX_LANES_KNOWN, { ttl: SIDES_REMEMBERED_MS })
 
   /** Answers those of the lanes that are there, and says so when some of them may have been made. */
   async ensure(
