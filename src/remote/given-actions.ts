@@ -77,7 +77,7 @@ export class GivenActions {
         size,
         kind,
         architecture,
-        url: await downloadPath({ addresses, clock }, file, work),
+        url: await downloadPath({ addresses, clock }, file, { ...work, keyId: worker.keyId }),
       })
     }
     const { taskId, runId, attempt, fence } = work

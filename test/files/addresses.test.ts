@@ -35,7 +35,7 @@ async function aDownload(id: string) {
                    where run_id = ${runId}`)
   return {
     runId,
-    path: await downloadPath({ addresses, clock: Date }, { id, projectId }, { runId, fence: 4 }),
+    path: await downloadPath({ addresses, clock: Date }, { id, projectId }, { runId, fence: 4, keyId: null }),
   }
 }
 
@@ -86,6 +86,26 @@ test('nobody without a key or a signature may upload or download, and viewers ne
   expect((await download(node, path)).status).toBe(401)
   expect((await download(node, path, asViewer)).status).toBe(403)
   expect((await download(node, path, asAdmin)).status).toBe(200)
+})
+
+test('an address ends with the key that it was made with', async () => {
+  const guarded = await startTestNode(await createTestDatabase(), { roles: 'api' })
+  const asKey = (key: string) => ({ authorization: `Bearer ${key}` })
+  const { body: admin } = await guarded.request('POST', '/v1/keys', { name: 'admin', role: 'admin' })
+  const editor = { name: 'leaves', role: 'editor', project: 'default' }
+  const { body: leaving } = await guarded.request('POST', '/v1/keys', editor, asKey(admin.key))
+  const files = await Promise.all(
+    ['begun', 'late'].map(
+      async (name) => (await guarded.request('POST', '/v1/files', { name }, asKey(leaving.key))).body,
+    ),
+  )
+
+  const before = await put(guarded, files[0].uploadUrl, someBytes(10))
+  await guarded.request('DELETE', `/v1/keys/${leaving.id}`, undefined, asKey(admin.key))
+  const after = await put(guarded, files[1].uploadUrl, someBytes(10))
+
+  expect(before.status).toBe(200)
+  expect(after).toMatchObject(signature('an API key that is no longer valid'))
 })
 
 test('a download is good for the attempt that it was signed for, and ends with it', async () => {

@@ -139,7 +139,7 @@ async function callFor(
     return workerCall(worker, request)
   }
   const signed = await signedOf(request, options)
-  if (signed) return signedCall(signed, request, access, options.projects)
+  if (signed) return signedCall(signed, request, access, options)
   const principal = await principalOf(request, options)
   request.caller = { actor: principal.actor, projectId: null }
   if (access === 'self') return selfCall(principal)
@@ -168,8 +168,10 @@ async function signedCall(
   signed: SignedClaims,
   request: FastifyRequest,
   access: Access,
-  projects: ProjectBook,
+  { projects, keys }: AuthenticationOptions,
 ): Promise<Call> {
+  if (signed.keyId != null && !(await keys.findById(signed.keyId)))
+    throw new Refusal('invalid_signature', 'The address was made with an API key that is no longer valid.')
   const project = await projects.withId(signed.projectId)
   if (!project)
     throw new Refusal('invalid_signature', 'The address was signed for a project that does not exist.')

@@ -11,30 +11,35 @@ export const DOWNLOAD = 'file.download'
 export const UPLOAD_HOURS = 24
 const DOWNLOAD_MINUTES = 20
 
-/** The attempt that a download is for: its address ends with it. */
+/** The attempt that a download is for: its address ends with it, and with the key of whoever downloads. */
 export interface DownloadingAttempt {
   readonly runId: string
   readonly fence: number
+  readonly keyId: string | null
 }
 
 const pathOf = (id: string, token: string) => `/v1/files/${id}/content?token=${token}`
 
 export async function uploadPath(
-  { addresses, projectId }: Pick<Context, 'addresses' | 'projectId'>,
+  { addresses, projectId, actor }: Pick<Context, 'addresses' | 'projectId' | 'actor'>,
   id: string,
   expiresAt: number,
 ): Promise<string> {
-  return pathOf(id, await addresses.sign(UPLOAD, { subject: id, projectId }, expiresAt))
+  const keyId = actor.kind === 'key' ? actor.id : null
+  return pathOf(id, await addresses.sign(UPLOAD, { subject: id, projectId, keyId }, expiresAt))
 }
 
 /** Where an attempt finds a file: good for 20 minutes, and no longer than the attempt has its lease. */
 export async function downloadPath(
   { addresses, clock }: Pick<Context, 'addresses' | 'clock'>,
   { id, projectId }: { readonly id: string; readonly projectId: string },
-  { runId, fence }: DownloadingAttempt,
+  { runId, fence, keyId }: DownloadingAttempt,
 ): Promise<string> {
   const expiresAt = clock.now() + DOWNLOAD_MINUTES * 60_000
-  return pathOf(id, await addresses.sign(DOWNLOAD, { subject: id, projectId, runId, fence }, expiresAt))
+  return pathOf(
+    id,
+    await addresses.sign(DOWNLOAD, { subject: id, projectId, runId, fence, keyId }, expiresAt),
+  )
 }
 
 /** Whether the attempt is still in progress that a download was signed for. */
