@@ -1,7 +1,7 @@
 /** Uploads under adverse conditions: nodes that stop or die, limits, and many at once. */
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { MAX_TRANSFERS } from '../../src/api/resources/files/transfers.ts'
+import { MAX_UPLOADS_OF_PROJECT } from '../../src/api/resources/files/transfers.ts'
 import { CHUNK_BYTES } from '../../src/core/file/file.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -76,9 +76,17 @@ describe('a node that goes away', () => {
   })
 })
 
-test('a node takes on so many transfers at once, and further ones when some have ended', async () => {
+test('a project has so many uploads at once on a node, downloads and other projects do not wait for them', async () => {
+  const ready = await aFile(node, someBytes(10))
+  await node.request('POST', '/v1/projects', { name: 'others' })
+  const { body: other } = await node.request(
+    'POST',
+    '/v1/files',
+    { name: 'a' },
+    { 'belfry-project': 'others' },
+  )
   const open = await Promise.all(
-    Array.from({ length: MAX_TRANSFERS }, async () => {
+    Array.from({ length: MAX_UPLOADS_OF_PROJECT }, async () => {
       const { id, uploadUrl } = await aWaitingFile(node)
       const upload = beginUpload(uploadUrl, 2 * CHUNK_BYTES)
       upload.sending.write(someBytes(CHUNK_BYTES))
@@ -89,6 +97,8 @@ test('a node takes on so many transfers at once, and further ones when some have
   const { uploadUrl } = await aWaitingFile(node)
 
   const refused = await put(node, uploadUrl, someBytes(10))
+  const downloaded = await download(node, `/v1/files/${ready}/content`)
+  const ofOthers = await put(node, other.uploadUrl, someBytes(10))
   for (const { sending } of open) sending.destroy()
   const [accepted] = await Promise.all([
     eventually(async () => (await put(node, uploadUrl, someBytes(10))).status === 200),
@@ -97,6 +107,7 @@ test('a node takes on so many transfers at once, and further ones when some have
 
   expect(refused).toMatchObject({ status: 503, body: { code: 'busy' } })
   expect(refused.headers.get('retry-after')).toBe('5')
+  expect([downloaded.status, ofOthers.status]).toEqual([200, 200])
   expect(accepted).toBe(true)
 })
 

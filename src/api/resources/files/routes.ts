@@ -167,7 +167,7 @@ export function fileRoutes(app: App, publicUrl: string | null): void {
       '/v1/files/:id/content',
       { schema: upload, config: { access: 'edit', signedFor: UPLOAD, isOfQueue: true } },
       async (request, reply) => {
-        transfers.enter(reply)
+        transfers.enterUpload(reply, request.context.projectId)
         return present(await receive(request))
       },
     )
