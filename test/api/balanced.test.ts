@@ -5,12 +5,12 @@ import { startBalancer } from '../support/balancer.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'
-import { request, startTestNode } from '../support/node.ts'
+import { request, startOneNode } from '../support/node.ts'
 import { aWorker } from '../support/remote-worker.ts'
 
 const database = await createTestDatabase()
 const balancer = await startBalancer()
-const nodes = [await startTestNode(database), await startTestNode(database, { roles: 'api' })]
+const nodes = [await startOneNode(database), await startOneNode(database, { roles: 'api' })]
 balancer.servers.push(...nodes.map(({ url }) => url))
 
 const ask = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>

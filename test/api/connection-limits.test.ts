@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestNode } from '../support/node.ts'
+import { startOneNode } from '../support/node.ts'
 
-const node = await startTestNode(await createTestDatabase(), {
+const node = await startOneNode(await createTestDatabase(), {
   roles: 'api',
   headersTimeoutMs: 200,
   requestTimeoutMs: 600,

@@ -6,12 +6,12 @@ import { afterAll, expect, test } from 'vitest'
 import { answerUnreadable } from '../../src/api/http/socket-errors.ts'
 import { Database } from '../../src/store/database/database.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { startTestNode } from '../support/node.ts'
+import { startOneNode } from '../support/node.ts'
 import { createTestApp } from './test-app.ts'
 
 const database = await createTestDatabase()
 const { send } = await createTestApp(database)
-const node = await startTestNode(database, { roles: 'api' })
+const node = await startOneNode(database, { roles: 'api' })
 
 /** Sends bytes and reads the answer until the connection ends. */
 function speak(text: string): Promise<string> {
@@ -206,7 +206,7 @@ test('the documentation page finds the document, and /docs finds the page', asyn
 })
 
 test('a server stops at once though a client has made a connection and says nothing', async () => {
-  const node = await startTestNode(await createTestDatabase(), { roles: 'api' })
+  const node = await startOneNode(await createTestDatabase(), { roles: 'api' })
   const { port } = new URL(node.url)
   const silent = connect(Number(port), '127.0.0.1')
   const halfway = connect(Number(port), '127.0.0.1')

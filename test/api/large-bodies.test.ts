@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestNode } from '../support/node.ts'
+import { startOneNode } from '../support/node.ts'
 
 const MIB = 1024 * 1024
 const task = { action: { type: 'sleep', duration: '1s' }, schedule: { type: 'manual' } }
@@ -25,7 +25,7 @@ async function announce(url: string, bytes: number) {
 }
 
 test('a large request waits while others are worked on, and one of ordinary size does not', async () => {
-  const node = await startTestNode(await createTestDatabase())
+  const node = await startOneNode(await createTestDatabase())
   const first = [await announce(node.url, 31 * MIB), await announce(node.url, 32 * MIB)]
   for (let i = 0; i < 5; i++) await node.request('GET', '/healthz')
   let isAnswered = false
@@ -42,7 +42,7 @@ test('a large request waits while others are worked on, and one of ordinary size
 })
 
 test('large requests that fit together do not wait for one another', async () => {
-  const node = await startTestNode(await createTestDatabase())
+  const node = await startOneNode(await createTestDatabase())
   await announce(node.url, 30 * MIB)
 
   expect((await node.request('POST', '/v1/tasks/bulk', large)).status).toBe(201)

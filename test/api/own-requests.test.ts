@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { aManualTask, startTestNode } from '../support/node.ts'
+import { aManualTask, startOneNode } from '../support/node.ts'
 import { createTestApp } from './test-app.ts'
 
 const database = await createTestDatabase()
 const { send } = await createTestApp(database)
-const node = await startTestNode(database, { roles: 'api,scheduler,worker' })
+const node = await startOneNode(database, { roles: 'api,scheduler,worker' })
 /** On the same machine and database: its port is not one of the first node's own. */
-const other = await startTestNode(database, { roles: 'api' })
+const other = await startOneNode(database, { roles: 'api' })
 
 /** How the one run of a task that calls an address ends. */
 async function runOf(action: object) {

@@ -5,7 +5,7 @@ import { sql } from '../../src/store/database/sql.ts'
 import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestNode } from '../support/node.ts'
+import { startOneNode } from '../support/node.ts'
 
 const database = await createTestDatabase()
 const outside = new Database({
@@ -31,7 +31,7 @@ const makeWritable = () =>
   outside.run({ text: `alter database ${name} reset default_transaction_read_only`, values: [] })
 
 test('a read-only database is told apart: requests get 503 and why, /readyz and the overview say it, and all heal alone', async () => {
-  const node = await startTestNode(database)
+  const node = await startOneNode(database)
   const readiness = async () => node.request('GET', '/readyz')
   expect((await node.request('POST', '/v1/tasks', SLEEP)).status).toBe(201)
   expect(await readiness()).toMatchObject({ status: 200, body: { status: 'ready', code: null } })

@@ -13,7 +13,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { type EventSource, openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'
 import { logOf, type ShownLine } from '../support/logs.ts'
-import { startTestNode } from '../support/node.ts'
+import { startOneNode, startTestNode } from '../support/node.ts'
 import { aWorker, type GivenRun, type HandWorker } from '../support/remote-worker.ts'
 import { aVault, ofFiles } from '../support/vault.ts'
 
@@ -390,7 +390,7 @@ test('the token of an attempt is good for its own log, and for no other', async 
 })
 
 test('only streams count against the limit of streams', async () => {
-  const narrow = await startTestNode(database, { roles: 'api', maxStreams: 1 })
+  const narrow = await startOneNode(database, { roles: 'api', maxStreams: 1 })
   const logged = await aRun()
   const open = await follow(logged, { url: narrow.url })
   await open.next('hello')

@@ -5,7 +5,7 @@ import { sql } from '../../src/store/database/sql.ts'
 import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Answer, aManualTask, startTestNode } from '../support/node.ts'
+import { type Answer, aManualTask, startOneNode } from '../support/node.ts'
 import { startProxy } from '../support/proxy.ts'
 
 const SLOW_MS = 100
@@ -21,7 +21,7 @@ const db = new Database({
   statementTimeoutMs: 15_000,
 })
 whenDone(() => db.close())
-const node = await startTestNode({ url: database.url, db }, { slowDatabaseMs: SLOW_MS })
+const node = await startOneNode({ url: database.url, db }, { slowDatabaseMs: SLOW_MS })
 const taskId = await aManualTask(node)
 
 const list = () => node.request('GET', '/v1/tasks')

@@ -25,6 +25,7 @@ import { Definitions } from '../../src/transport/definitions.ts'
 import { LaneRegistry } from '../../src/transport/lane-registry.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
+import { IS_BALANCED } from '../support/balancer.ts'
 import { steadyClock } from '../support/clock.ts'
 import { aVault, ofFiles } from '../support/vault.ts'
 
@@ -38,22 +39,36 @@ export interface InjectedAnswer {
 
 const MAX_LOG_BYTES = 1_048_576
 
-export async function createTestApp(
+interface TestAppOptions {
+  readonly limits?: ScheduleLimits
+  readonly allowedOrigins?: readonly string[]
+  readonly privateReach?: 'all' | readonly string[]
+}
+
+/** One of them, or two that are asked in turn. */
+export async function createTestApp(database: { db: Database }, options: TestAppOptions = {}) {
+  const wakeUps = new LocalWakeUps()
+  const first = await createOneApp(database, options, wakeUps)
+  if (!IS_BALANCED) return first
+  const apps = [first, await createOneApp(database, options, wakeUps)]
+  let turn = 0
+  const send: typeof first.send = (...request) => (apps[turn++ % apps.length] ?? first).send(...request)
+  const runOnce = async () => void (await Promise.all(apps.map((each) => each.refusedRequests.runOnce())))
+  return { ...first, send, refusedRequests: { runOnce } }
+}
+
+async function createOneApp(
   { db }: { db: Database },
   {
     limits = { minPeriodMs: null, maxAheadMs: null },
     allowedOrigins = [],
     privateReach = 'all',
-  }: {
-    limits?: ScheduleLimits
-    allowedOrigins?: readonly string[]
-    privateReach?: 'all' | readonly string[]
-  } = {},
+  }: TestAppOptions,
+  wakeUps: LocalWakeUps,
 ) {
   const [reading] = await db.run(readClock()).catch(() => [])
   const offset = (reading?.now ?? Date.now()) - performance.now()
   const clock = steadyClock(() => performance.now() + offset)
-  const wakeUps = new LocalWakeUps()
   const vault = aVault(db)
   await vault.runOnce().catch(() => {})
   const logs = new LogWriter({ db, clock, log: silentLogger(), maxLogBytes: MAX_LOG_BYTES })

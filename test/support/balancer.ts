@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { whenDone } from './cleanup.ts'
 
+/** Whether tests of the API ask two servers in turn, in place of one: `npm run test:balancer`. */
+export const IS_BALANCED = process.env['BELFRY_TEST_BALANCED'] === 'true'
+
 export interface Balancer {
   readonly url: string
   /** Who is asked in turn. */

@@ -4,6 +4,7 @@ import { type Node, startNode } from '../../src/node/node.ts'
 import { readConfig } from '../../src/runtime/config/config.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
+import { IS_BALANCED, startBalancer } from './balancer.ts'
 import { whenDone } from './cleanup.ts'
 import { type Answer, request } from './request.ts'
 import { TEST_KEY } from './vault.ts'
@@ -17,10 +18,30 @@ export interface TestNode extends Node {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
 }
 
-export async function startTestNode(
-  database: { url: string; db: Database },
-  flags: Record<string, unknown> = {},
-): Promise<TestNode> {
+type TestDatabase = { readonly url: string; readonly db: Database }
+type Flags = Readonly<Record<string, unknown>>
+
+/** One node; where tests ask two servers in turn, another one that serves the API as well, and a balancer in front of both. */
+export async function startTestNode(database: TestDatabase, flags: Flags = {}): Promise<TestNode> {
+  const node = await startOneNode(database, flags)
+  if (!IS_BALANCED || !isBalanceable(flags)) return node
+  const other = await startOneNode(database, { ...flags, roles: 'api' })
+  const { url, servers } = await startBalancer()
+  servers.push(node.url, other.url)
+  return {
+    ...node,
+    url,
+    stop: async () => void (await Promise.all([node.stop(), other.stop()])),
+    request: (method, path, body, headers) => request(url, method, path, body, headers),
+  }
+}
+
+/** A port of its own, or TLS, is a matter between one node and its clients. */
+const isBalanceable = ({ roles, port, tlsCert }: Flags) =>
+  (roles === undefined || String(roles).includes('api')) && port === undefined && tlsCert === undefined
+
+/** One node in any case: for tests of its connections, sockets and memory, or of what it alone has noticed. */
+export async function startOneNode(database: TestDatabase, flags: Flags = {}): Promise<TestNode> {
   const config = readConfig({
     flags: { port: 0, secretsKey: TEST_KEY, exec: 'off', ...addressesFor(flags), ...flags },
     env: {},
@@ -61,7 +82,7 @@ export async function startTestNode(
 }
 
 /** Receivers of tests are on this machine, which nodes without the API do not call unless they are told to. */
-const addressesFor = ({ roles }: Record<string, unknown>) =>
+const addressesFor = ({ roles }: Flags) =>
   roles === undefined || String(roles).includes('api') ? {} : { privateAddresses: 'allow' }
 
 /** Creates a task that does nothing and runs when it is triggered, any number of times at once; answers its id. */

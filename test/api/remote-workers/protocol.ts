@@ -7,7 +7,7 @@ import { sql } from '../../../src/store/database/sql.ts'
 import { silentLogger } from '../../../src/telemetry/logger.ts'
 import { LocalWakeUps } from '../../../src/transport/wake-ups.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startTestNode } from '../../support/node.ts'
+import { startOneNode, startTestNode } from '../../support/node.ts'
 import type { GivenRun } from '../../support/remote-worker.ts'
 
 /** Workers that are spoken by hand beat only where a test says so; none is dead because a test takes long. */
@@ -31,7 +31,7 @@ export type Protocol = Awaited<ReturnType<typeof startProtocol>>
 export async function startProtocol(database: { url: string; db: Database }) {
   const { db } = database
   const node = await startTestNode(database, PATIENT)
-  const other = await startTestNode(database, { ...PATIENT, roles: 'api' })
+  const other = await startOneNode(database, { ...PATIENT, roles: 'api' })
 
   const create = async (name: string, fields: Record<string, unknown> = {}, payload: unknown = null) => {
     const action = { type: 'handler', name, payload }
