@@ -3,7 +3,8 @@
  * hold: a million rows more cost nothing, and what was not counted to its end says so.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
-import { list, reading, sql } from '../database/sql.ts'
+import { MAX_SHARED, soonestOwn } from '../agenda/own-rows.ts'
+import { list, part, reading, sql } from '../database/sql.ts'
 import { type StoredDefinition, wholeDefinition } from '../tasks/stored-definition.ts'
 
 /** How much is live, counted from the beginning of each shard. */
@@ -14,9 +15,9 @@ export interface LiveCounts {
   /** Due for longer than is usual, and not begun. */
   readonly late: number
   readonly oldestLateAt: number | null
-  /** A shard holds more that is due than was looked at. */
+  /** The project has more that is due in a shard than was looked at. */
   readonly isDueCut: boolean
-  /** A shard holds more that lies ahead than was looked at; what is retrying may be among it. */
+  /** It has more that lies ahead than was looked at; what is retrying may be among it. */
   readonly isAheadCut: boolean
 }
 
@@ -31,19 +32,11 @@ export const liveCounts = ({
   maxPerShard: number
 }) => sql<LiveCounts>`
   with due as materialized (
-    select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
-    cross join lateral (
-      select shard, project_id, state, kind, wake_at from agenda
-      where shard = s.id and wake_at <= now() + interval '1 second'
-      order by wake_at limit ${maxPerShard}
-    ) a
+    select a.shard, a.project_id, a.state, a.kind, a.wake_at, a.place from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral ${soonestOwn({ projectId, when: part`wake_at <= now() + interval '1 second'`, limit: maxPerShard })} a
   ), ahead as materialized (
-    select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
-    cross join lateral (
-      select shard, project_id, state from agenda
-      where shard = s.id and wake_at > now() + interval '1 second'
-      order by wake_at limit ${maxPerShard}
-    ) a
+    select a.shard, a.project_id, a.state, a.place from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral ${soonestOwn({ projectId, when: part`wake_at > now() + interval '1 second'`, limit: maxPerShard })} a
   )
   select count(*) filter (where state in ('pending', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip')))::integer as pending,
          count(*) filter (where state = 'running')::integer as running,
@@ -51,8 +44,8 @@ export const liveCounts = ({
           + (select count(*) from ahead where project_id = ${projectId} and state = 'retrying'))::integer as retrying,
          count(*) filter (where state <> 'running' and kind <> 'backfill' and wake_at < now() - ${lateAfterMs}::integer * interval '1 millisecond')::integer as late,
          min(wake_at) filter (where state <> 'running' and kind <> 'backfill' and wake_at < now() - ${lateAfterMs}::integer * interval '1 millisecond') as "oldestLateAt",
-         coalesce((select max(n) from (select count(*) as n from due group by shard) c), 0) >= ${maxPerShard}::integer as "isDueCut",
-         coalesce((select max(n) from (select count(*) as n from ahead group by shard) c), 0) >= ${maxPerShard}::integer as "isAheadCut"
+         exists (select from due group by shard having count(*) >= ${maxPerShard}::integer or max(place) >= ${MAX_SHARED}::bigint) as "isDueCut",
+         exists (select from ahead group by shard having count(*) >= ${maxPerShard}::integer or max(place) >= ${MAX_SHARED}::bigint) as "isAheadCut"
   from due where project_id = ${projectId}`
 
 /** What comes due within one minute. */
@@ -74,15 +67,15 @@ export const countAhead = ({ projectId, until, shards, maxPerShard }: AheadQuery
   DueMinute & { isCut: boolean }
 >`
   with ahead as materialized (
-    select a.* from unnest(${`{${shards.join(',')}}`}::smallint[]) as s(id)
-    cross join lateral (
-      select shard, project_id, wake_at from agenda
-      where shard = s.id and wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000) and state in ('scheduled', 'retrying', 'deferred')
-      order by wake_at limit ${maxPerShard}
-    ) a
+    select a.shard, a.project_id, a.wake_at, a.place from unnest(${`{${shards.join(',')}}`}::smallint[]) as s(id)
+    cross join lateral ${soonestOwn({
+      projectId,
+      when: part`wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000) and state in ('scheduled', 'retrying', 'deferred')`,
+      limit: maxPerShard,
+    })} a
   )
   select date_trunc('minute', wake_at) as minute, count(*)::integer as count,
-         (select max(n) from (select count(*) as n from ahead group by shard) c) >= ${maxPerShard}::integer as "isCut"
+         exists (select from ahead group by shard having count(*) >= ${maxPerShard}::integer or max(place) >= ${MAX_SHARED}::bigint) as "isCut"
   from ahead where project_id = ${projectId}
   group by 1 order by 1`
 
@@ -108,12 +101,12 @@ export const occurrencesAhead = ({
       select a.wake_at as at, count_of(a.ordinal_base, a.ordinal) as ordinal, definition_in_brief(t.definition, t.brief, t.version) as definition
       from (
         select first.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
-        cross join lateral (
-          select task_id, wake_at, ordinal, ordinal_base, project_id from agenda
-          where shard = s.id and wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000)
-            and state = 'scheduled' and kind = 'occurrence'
-          order by wake_at limit ${limit}
-        ) first
+        cross join lateral ${soonestOwn({
+          projectId,
+          when: part`wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000) and state = 'scheduled' and kind = 'occurrence'`,
+          limit,
+        })} first
+        where first.project_id = ${projectId}
         limit ${limit}
       ) a
       cross join lateral (select definition, brief, version from task where id = a.task_id and project_id = a.project_id limit 1) t

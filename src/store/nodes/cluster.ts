@@ -1,8 +1,9 @@
 /** Who is there, what each of them holds, and who watches which slice of the agenda: for people to look at. */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
+import { MAX_SHARED, soonestOwn } from '../agenda/own-rows.ts'
 import { watchedShards } from '../agenda/shards.ts'
-import { sql } from '../database/sql.ts'
+import { part, sql } from '../database/sql.ts'
 import type { SecretsState } from '../secrets/keys.ts'
 
 /** A node as people see it. */
@@ -57,6 +58,12 @@ export interface HeldByNode {
   readonly isCut: boolean
 }
 
+const DUE = part`wake_at <= now() + interval '1 second'`
+
+/** The soonest rows of a shard, whosever they are. */
+const soonest = (limit: number) =>
+  part`(select *, 0::bigint as place from agenda where shard = s.id and ${DUE} order by wake_at limit ${limit})`
+
 /**
  * Runs by who holds them. What runs was due, and most of it before everything that waits, so the beginning of
  * each shard is looked at, and no more of it than the bound: there may be a million waiting behind.
@@ -70,16 +77,12 @@ export const heldByNodes = ({
   maxPerShard: number
 }) => sql<HeldByNode>`
   with due as materialized (
-    select s.id as shard, a.worker_id, a.project_id
+    select s.id as shard, a.worker_id, a.project_id, a.place
     from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
-    cross join lateral (
-      select worker_id, project_id from agenda
-      where shard = s.id and wake_at <= now() + interval '1 second'
-      order by wake_at limit ${maxPerShard}
-    ) a
+    cross join lateral ${projectId === null ? soonest(maxPerShard) : soonestOwn({ projectId, when: DUE, limit: maxPerShard })} a
   )
   select held.worker_id as "nodeId", coalesce(held.runs, 0) as runs, cut.is_cut as "isCut"
-  from (select coalesce(max(rows), 0) >= ${maxPerShard}::integer as is_cut from (select count(*) as rows from due group by shard) s) cut
+  from (select exists (select from due group by shard having count(*) >= ${maxPerShard}::integer or max(place) >= ${MAX_SHARED}::bigint) as is_cut) cut
   left join (
     select worker_id, count(*)::integer as runs from due
     where worker_id is not null and (${projectId}::uuid is null or project_id = ${projectId}::uuid) group by worker_id
