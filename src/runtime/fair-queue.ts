@@ -3,6 +3,7 @@
  * within a project its lanes, and within a lane its tasks. So a burst of one of them delays the others by one turn, not by the burst. Of one task what
  * comes first by `compare` goes first, or what was put first.
  */
+import { Fifo } from './fifo.ts'
 import { Heap } from './heap.ts'
 
 /** Whose turn something takes. */
@@ -95,28 +96,32 @@ export class FairQueue<T> {
 const isSame = (a: Flow, b: Flow) =>
   a.task === b.task && a.lane === b.lane && a.priority === b.priority && a.project === b.project
 
-/** What takes turns at one level: further turns, or at the last one the items themselves. */
+/** Who takes turns at a level, and what it has waiting: further turns, or at the last level the items themselves. */
+interface Turn<T> {
+  readonly key: string | number
+  readonly part: Ring<T> | Items<T>
+}
+
 class Ring<T> {
   readonly #compare: ((a: T, b: T) => number) | undefined
-  /** A Map keeps the order of insertion: the first has its turn, and goes to the end after it. */
-  readonly #parts = new Map<string | number, Ring<T> | Items<T>>()
+  readonly #turns = new Map<string | number, Turn<T>>()
+  /** The first has its turn, and goes to the end after it. */
+  readonly #order = new Fifo<Turn<T>>()
 
   constructor(compare: ((a: T, b: T) => number) | undefined) {
     this.#compare = compare
   }
 
   get isEmpty(): boolean {
-    return this.#parts.size === 0
+    return this.#order.size === 0
   }
 
   get first(): T | undefined {
-    for (const part of this.#parts.values()) return part.first
-    return undefined
+    return this.#order.first?.part.first
   }
 
   put(path: readonly (string | number)[], item: T, depth = 0): void {
-    const key = path[depth] as string | number
-    const part = this.#parts.get(key)
+    const part = this.#turns.get(path[depth] as string | number)?.part
     if (part instanceof Ring) part.put(path, item, depth + 1)
     else if (part) part.push(item)
     else {
@@ -129,29 +134,34 @@ class Ring<T> {
   /** Takes in the items of a task that has none here yet. */
   adopt(path: readonly (string | number)[], items: Items<T>, depth = 0): void {
     const key = path[depth] as string | number
-    if (depth === path.length - 1) {
-      this.#parts.set(key, items)
-      return
+    if (depth === path.length - 1) this.#add({ key, part: items })
+    else {
+      const part = this.#turns.get(key)?.part ?? this.#add({ key, part: new Ring<T>(this.#compare) })
+      if (part instanceof Ring) part.adopt(path, items, depth + 1)
     }
-    const part = this.#parts.get(key) ?? new Ring<T>(this.#compare)
-    this.#parts.set(key, part)
-    if (part instanceof Ring) part.adopt(path, items, depth + 1)
+  }
+
+  #add(turn: Turn<T>): Turn<T>['part'] {
+    this.#turns.set(turn.key, turn)
+    this.#order.push(turn)
+    return turn.part
   }
 
   pop(): T | undefined {
-    for (const [key, part] of this.#parts) {
-      const item = part.pop()
-      if (this.#parts.size > 1 || part.isEmpty) {
-        this.#parts.delete(key)
-        if (!part.isEmpty) this.#parts.set(key, part)
-      }
-      return item
+    const turn = this.#order.first
+    if (!turn) return undefined
+    const { key, part } = turn
+    const item = part.pop()
+    if (part.isEmpty) this.#turns.delete(key)
+    if (part.isEmpty || this.#order.size > 1) {
+      this.#order.shift()
+      if (!part.isEmpty) this.#order.push(turn)
     }
-    return undefined
+    return item
   }
 
   *[Symbol.iterator](): Iterator<T> {
-    for (const part of this.#parts.values()) yield* part
+    for (const { part } of this.#order) yield* part
   }
 }
 
@@ -172,26 +182,12 @@ class Sorted<T> extends Heap<T> implements Items<T> {
   }
 }
 
-class InTurn<T> implements Items<T> {
-  readonly #items: T[] = []
-
+class InTurn<T> extends Fifo<T> implements Items<T> {
   get isEmpty(): boolean {
-    return this.#items.length === 0
-  }
-
-  get first(): T | undefined {
-    return this.#items[0]
-  }
-
-  push(item: T): void {
-    this.#items.push(item)
+    return this.size === 0
   }
 
   pop(): T | undefined {
-    return this.#items.shift()
-  }
-
-  [Symbol.iterator](): Iterator<T> {
-    return this.#items.values()
+    return this.shift()
   }
 }
