@@ -36,8 +36,10 @@ export interface DueCase {
   readonly newId: () => string
 }
 
+/** Most rows are on time and in no blackout, and what becomes of them needs no steps. */
 export function decide(due: DueCase): Decision {
-  return atOnce(decideSteps(due))
+  if (mayTakeLong(due)) return atOnce(decideSteps(due))
+  return withoutFollower(due) ?? withFollower(due, NOTHING_MISSED)
 }
 
 /** Only what was missed, or lies in a blackout, can take long to decide about. */
@@ -46,20 +48,34 @@ export const mayTakeLong = ({ missedIn, blackouts = null }: DueCase): boolean =>
 
 /** The same in steps. */
 export function* decideSteps(due: DueCase): Steps<Decision> {
-  const { row, definition } = due
-  // Whoever writes the runs of a backfill sees to it that they come in turn.
-  if (row.state === 'retrying' || row.kind === 'backfill') return JUST_RUN
-  const exclusive = definition.overlap !== 'allow'
-  const turn = turnOf(due)
-  const justRun = exclusive || turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN
-  // What has waited was followed by its next row when it began to.
-  if (row.kind !== 'occurrence' || row.state !== 'scheduled') return putOff(due, justRun)
+  const decided = withoutFollower(due)
+  if (decided) return decided
   const inBlackout = yield* blackedOut(due)
   if (inBlackout) return inBlackout
+  return withFollower(due, due.missedIn === null ? NOTHING_MISSED : yield* afterOutage(due, due.missedIn))
+}
 
-  const missed = due.missedIn === null ? NOTHING_MISSED : yield* afterOutage(due, due.missedIn)
+/** The decision about a row that is not followed by another; null for an occurrence that comes due. */
+function withoutFollower(due: DueCase): Decision | null {
+  const { row } = due
+  // Whoever writes the runs of a backfill sees to it that they come in turn.
+  if (row.state === 'retrying' || row.kind === 'backfill') return JUST_RUN
+  // What has waited was followed by its next row when it began to.
+  if (row.kind === 'occurrence' && row.state === 'scheduled') return null
+  const turn = turnOf(due)
+  const exclusive = isExclusive(due)
+  return putOff(due, exclusive || turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN)
+}
+
+const isExclusive = ({ definition }: DueCase): boolean => definition.overlap !== 'allow'
+
+/** The decision about an occurrence, and about those that were missed after it, with the row that follows. */
+function withFollower(due: DueCase, missed: Missed): Decision {
+  const { row, definition } = due
+  const exclusive = isExclusive(due)
+  const turn = turnOf(due)
   if (definition.schedule.type === 'once') {
-    const decision = turn ? justRun : JUST_RUN
+    const decision = turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN
     return missed === NOTHING_MISSED ? decision : { ...decision, ...missed }
   }
   const isLast = hasNoNext(due)
@@ -84,7 +100,7 @@ function* blackedOut(due: DueCase): Steps<Decision | null> {
   const { row, definition, now, blackouts, newId } = due
   const window = blackouts?.at(row.scheduledFor)
   if (!window) return null
-  const exclusive = definition.overlap !== 'allow'
+  const exclusive = isExclusive(due)
   if (window.effect === 'defer') {
     // A window that is over by now puts nothing off: it is simply late.
     if (window.until <= now) return null
