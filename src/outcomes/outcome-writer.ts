@@ -37,7 +37,7 @@ const IDLE_MS = 60_000
  * Under a steady load outcomes are written no oftener than this, unless something waits for them: a statement
  * for three costs nearly as much as one for thirty. A lone outcome does not wait.
  */
-const PACE_MS = 60
+const PACE_MS = 100
 /** So many are worth a statement at any time. */
 const PLENTY = 300
 

@@ -13,12 +13,12 @@ const MOST_MS = 40
  */
 const GATHERED_MS = 20
 /**
- * At a low rate more time is needed to gather anything: at 100 runs a second this makes 16 statements of 26. It is bounded,
+ * At a low rate more time is needed to gather anything: at 100 runs a second this makes 10 statements of 26. It is bounded,
  * because what is fired can no longer be paused or edited, and what overlaps is decided when it is fired.
  */
-const MOST_GATHERED_MS = 50
+const MOST_GATHERED_MS = 100
 /** The number of rows that justifies a statement of its own. */
-const WORTHWHILE = 5
+const WORTHWHILE = 10
 /** What a slow statement has taught is half forgotten after this. */
 const HALF_LIFE_MS = 10_000
 /** And half of what was fired after this. */

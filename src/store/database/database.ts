@@ -57,8 +57,8 @@ types.setTypeParser(INT8, Number)
 /** Statements whose values are no longer than this together are small: some ten rows. */
 const SMALL_LENGTH = 2_000
 /** So are those with so few rows, for what their outputs are long: it is the number of rows that a kept plan is bad at. */
-const FEW_ROWS = 12
-const FEW_ROWS_LENGTH = 16_000
+const FEW_ROWS = 24
+const FEW_ROWS_LENGTH = 32_000
 
 /**
  * The connection to the truth. Large statements go out unnamed on purpose, unless their plan is known never to change: a named
