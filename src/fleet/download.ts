@@ -17,35 +17,51 @@ export class DownloadRefused extends Error {
   override readonly name = 'DownloadRefused'
 }
 
+/** A server has too much to do, and says when to come again. */
+class Busy extends Error {
+  readonly waitMs: number
+
+  constructor(message: string, retryAfter: string | undefined) {
+    super(message)
+    const askedMs = (Number(retryAfter) || 0) * 1_000
+    this.waitMs = Math.min(Math.max(askedMs, BACKOFF_MS.first), BACKOFF_MS.busiest)
+  }
+}
+
 /** A server that sends nothing for so long is given up. */
 const SILENT_MS = 15_000
 /** How often a download is begun or continued; each time waits longer. */
 const MAX_TRIES = 6
-const BACKOFF_MS = { first: 200, longest: 3_000 }
+const BACKOFF_MS = { first: 200, longest: 3_000, busiest: 10_000 }
 
-/** The bytes of the file. What breaks off goes on where it was. */
+/**
+ * The bytes of the file. What breaks off goes on where it was. When a whole fleet wants a file at once its turn may take minutes: whoever
+ * is told to come again does so until the address expires, or the attempt ends.
+ */
 export async function* download(options: DownloadOptions): AsyncGenerator<Buffer, void, undefined> {
   let received = 0
-  for (let tries = 1; ; tries++) {
+  for (let [tries, asked] = [1, 1]; ; asked++) {
     try {
-      for await (const bytes of await open(options, tries, received)) {
+      for await (const bytes of await open(options, asked, received)) {
         received += bytes.length
         yield bytes
       }
       return
     } catch (error) {
-      if (error instanceof DownloadRefused || options.signal.aborted || tries === MAX_TRIES) throw error
+      if (error instanceof DownloadRefused || options.signal.aborted) throw error
+      if (error instanceof Busy) await pause(error.waitMs * (0.5 + Math.random() / 2), options.signal)
+      else if (tries === MAX_TRIES) throw error
+      else await pause(Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** (tries++ - 1)), options.signal)
     }
-    await pause(Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** (tries - 1)))
   }
 }
 
 function open(
   { urls, ca, signal }: DownloadOptions,
-  tries: number,
+  asked: number,
   from: number,
 ): Promise<AsyncIterable<Buffer>> {
-  const url = new URL(urls[(tries - 1) % urls.length] ?? '')
+  const url = new URL(urls[(asked - 1) % urls.length] ?? '')
   const { get } = url.protocol === 'https:' ? https : http
   return new Promise((resolve, reject) => {
     const sent = get(url, {
@@ -64,9 +80,21 @@ function open(
       if (status === (from === 0 ? 200 : 206)) return resolve(answer)
       answer.resume()
       const why = `${url.host} answered ${status}`
-      reject(status >= 400 && status < 500 && status !== 429 ? new DownloadRefused(why) : new Error(why))
+      if (status === 429 || status === 503) reject(new Busy(why, answer.headers['retry-after']))
+      else reject(status >= 400 && status < 500 ? new DownloadRefused(why) : new Error(why))
     })
   })
 }
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+/** Ends early when the attempt does. */
+const pause = (ms: number, signal: StopSignal) =>
+  new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+  })
