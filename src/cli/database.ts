@@ -9,7 +9,7 @@ import {
   runningConnection,
   startEmbeddedPostgres,
 } from '../embedded/server.ts'
-import { REQUEST_CONNECTIONS, REQUEST_TIMEOUT_MS } from '../node/connections.ts'
+import { REQUEST_TIMEOUT_MS, sharesOf } from '../node/connections.ts'
 import type { Pooling } from '../runtime/config/choices.ts'
 import type { Config } from '../runtime/config/settings.ts'
 import { Database, isUnavailable, sqlState } from '../store/database/database.ts'
@@ -62,7 +62,7 @@ export async function openDatabase(config: Config, onStep: (text: string) => voi
     db = new Database({
       url,
       applicationName: 'belfry',
-      maxConnections: REQUEST_CONNECTIONS,
+      maxConnections: sharesOf(config).requests,
       statementTimeoutMs: REQUEST_TIMEOUT_MS,
       pooling: config.databasePooling,
     })

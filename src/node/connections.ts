@@ -31,6 +31,11 @@ const WAKE_UP_CONNECTIONS = 1
  */
 const ROUNDS: { readonly [R in Role]: number } = { api: 1, scheduler: 1, worker: 0, liveness: 4 }
 
+/** What is left of the two large pools where a node may open only few connections. */
+const FEWEST = 4
+
+type ConnectionSettings = Pick<Config, 'roles' | 'databaseConnections'>
+
 /** The pools of a node, besides the one for requests. */
 export interface Connections {
   readonly engine: Database
@@ -42,14 +47,15 @@ export interface Connections {
 
 export function openConnections(
   url: string,
-  { roles, databasePooling: pooling }: Pick<Config, 'roles' | 'databasePooling'>,
+  config: ConnectionSettings & Pick<Config, 'databasePooling'>,
   nodeId: string,
 ): Connections {
+  const { roles, databasePooling: pooling } = config
   const engine = new Database({
     url,
     // Which sessions are its own a node has to know: see `hasOlderSession`.
     applicationName: `belfry engine ${nodeId}`,
-    maxConnections: ENGINE_CONNECTIONS,
+    maxConnections: sharesOf(config).engine,
     statementTimeoutMs: ENGINE_TIMEOUT_MS,
     favourIndexes: true,
     keepPlans: true,
@@ -84,12 +90,31 @@ export function openConnections(
   }
 }
 
-/** How many connections a node with these roles opens at most. They are opened when they are needed. */
-export function mostConnections(roles: readonly Role[], { isExternal }: { isExternal: boolean }): number {
+/** How many connections such a node opens at most. They are opened when they are needed. */
+export function mostConnections(
+  settings: ConnectionSettings,
+  { isExternal }: { readonly isExternal: boolean },
+): number {
+  const { requests, engine } = sharesOf(settings)
+  return requests + engine + besides(settings.roles) - (isExternal ? 0 : WAKE_UP_CONNECTIONS)
+}
+
+/** What requests and the engine have: less where a node may open only so many, in equal parts. */
+export function sharesOf({ roles, databaseConnections }: ConnectionSettings): {
+  readonly requests: number
+  readonly engine: number
+} {
   const requests = roles.includes('api') ? REQUEST_CONNECTIONS : 1
+  const excess = Math.max(0, requests + ENGINE_CONNECTIONS + besides(roles) - databaseConnections)
+  const engine = Math.max(FEWEST, ENGINE_CONNECTIONS - Math.floor(excess / 2))
+  const left = excess - (ENGINE_CONNECTIONS - engine)
+  return { engine, requests: Math.max(Math.min(FEWEST, requests), requests - left) }
+}
+
+/** What no setting changes. */
+function besides(roles: readonly Role[]): number {
   const delivery = roles.some((role) => role !== 'scheduler') ? DELIVERY_CONNECTIONS : 0
-  const own = CLOCK_CONNECTIONS + HEARTBEAT_CONNECTIONS + (isExternal ? WAKE_UP_CONNECTIONS : 0)
-  return requests + ENGINE_CONNECTIONS + roundsOf(roles) + delivery + own
+  return roundsOf(roles) + delivery + CLOCK_CONNECTIONS + HEARTBEAT_CONNECTIONS + WAKE_UP_CONNECTIONS
 }
 
 const roundsOf = (roles: readonly Role[]) => roles.reduce((sum, role) => sum + ROUNDS[role], 0)

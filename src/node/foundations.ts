@@ -154,7 +154,7 @@ export function layFoundations(options: NodeOptions): Foundations {
 /** With a warning where the limit of open files is too low for the calls that were asked for. */
 function filesOf({ config, isEmbedded }: NodeOptions, log: Logger): FileShare {
   const limit = openFileLimit()
-  const databaseConnections = mostConnections(config.roles, { isExternal: !isEmbedded })
+  const databaseConnections = mostConnections(config, { isExternal: !isEmbedded })
   const needs = { maxCalls: config.maxCalls, apiConnections: config.maxConnections, databaseConnections }
   const warning = config.roles.includes('worker') ? fileWarning(limit, needs) : undefined
   if (warning !== undefined) log.warn(warning)

@@ -71,6 +71,8 @@ export const SETTINGS = {
   databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
   databasePooling: oneOf(POOLING, 'session', 'Mode of the pooler: session, transaction'),
   databaseDirectUrl: databaseAddress('PostgreSQL without the pooler, for wake-ups'),
+  /** What requests and the engine have shrinks until a node with all roles opens no more. */
+  databaseConnections: hidden(whole(30, 20, 30, 'Maximum number of database connections of this node')),
   roles,
   concurrency: whole(50, 1, 100_000, 'Maximum number of concurrent runs, except calls'),
   maxCalls: whole(4_096, 1, 100_000, 'Maximum number of concurrent calls on this node'),
