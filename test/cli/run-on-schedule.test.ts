@@ -120,3 +120,28 @@ test('what is wrong is told by the flag, and makes no task', async () => {
   expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('is empty') })
   expect((await node.request('GET', '/v1/tasks/by-key/wrong.sh')).status).toBe(404)
 })
+
+test('what is no program, and what no worker can run, is said before the first run', async () => {
+  const belfry = (...args: string[]) => runBelfry(args, { env })
+  const manual = ['--manual', '--action']
+  const [text, windows, unending, variable, named, command] = await Promise.all([
+    run(aProgram('notes.txt', 'just text\n'), '--every', '1h'),
+    run(aProgram('lines.sh', '#!/bin/sh\r\necho hi\r\n'), '--every', '1h'),
+    run(aProgram('setup.zip', 'PK\x03\x04'), '--every', '1h'),
+    run(aProgram('fine.sh'), '--every', '1h', '--env', 'BELFRY_X=1'),
+    belfry('task', 'create', 'named', ...manual, 'exec:rsync'),
+    belfry('task', 'create', 'command', ...manual, 'exec:/opt/nobody/allows-this'),
+  ])
+
+  for (const { code } of [text, windows, unending, variable, named]) expect(code).toBe(2)
+  expect(text.stderr).toMatch(/notes\.txt is not a program\.\ntry: {3}Give a Linux program, or a script/)
+  expect(windows.stderr).toContain('Save the file with Unix line endings.')
+  expect(unending.stderr).toContain('setup.zip is an archive.')
+  expect(variable.stderr).toContain('--env BELFRY_X: is set by Belfry and cannot be overridden')
+  expect(named.stderr).toContain('exec takes the absolute path of a command on the worker')
+  expect(await filesNamed('notes.txt')).toEqual([])
+  expect(command.code).toBe(0)
+  expect(command.stdout).toMatch(
+    /! No worker runs \/opt\/nobody\/allows-this at present\. .*--exec-commands \/opt\/nobody\/allows-this Until then its runs wait\.\n$/,
+  )
+})

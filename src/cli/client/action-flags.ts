@@ -1,5 +1,6 @@
 /** What to do, as it is typed: `sleep:1s`, `webhook:https://example.com/hook`, or the whole action as JSON. */
 import { targetMember } from '../../core/action/action.ts'
+import { isUuid } from '../../core/ids.ts'
 import { readText } from './file-flag.ts'
 import { readJson, readNumber, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'
@@ -99,6 +100,11 @@ function readWhat(text: string): Record<string, unknown> {
   if (member === undefined || target === '')
     throw usage(
       `--action is '${text}'; it must have a form such as sleep:1s, ping:URL, webhook:URL, http:URL, slack:URL, email:ADDRESS, handler:NAME, exec:/PATH or exec:FILE-ID.`,
+    )
+  if (type === 'exec' && member === 'file' && !isUuid(target))
+    throw usage(
+      `--action is '${text}'; exec takes the absolute path of a command on the worker, such as exec:/usr/bin/rsync, or the id of an uploaded file.`,
+      'To upload a file: belfry file upload FILE',
     )
   return { type, [member]: target }
 }
@@ -232,4 +238,7 @@ const IN_ACTION: Readonly<Record<string, string>> = {
 
 /** The flag that a member of an action was read from. */
 export const actionFlag = (member: string, inner: string): string =>
+  member === 'env' && inner !== '' ? `--env ${inner}` : actionFlagOf(member, inner)
+
+const actionFlagOf = (member: string, inner: string): string =>
   IN_ACTION[member] ?? IN_ACTION[`${member}.${inner}`] ?? '--action'

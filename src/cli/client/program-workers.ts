@@ -1,5 +1,6 @@
 /** Whether anybody can run a program, asked beforehand: a task that nobody can run waits. */
 import type { Node } from '../../api/resources/nodes/schemas.ts'
+import { onStdout as c } from '../terminal.ts'
 import type { Server } from './server.ts'
 
 /** What a task asks of a worker. */
@@ -27,3 +28,7 @@ export function missingWorker(
     ? `${who} runs programs at present. See why with belfry doctor on its machine, or set --exec on.`
     : `${who} runs ${command} at present. Its operator must allow it: --exec on --exec-commands ${command}`
 }
+
+/** The same as a line below what was made. */
+export const missingNote = (missing: string | null): string =>
+  missing === null ? '' : `${c.yellow('!')} ${missing} Until then its runs wait.\n`

@@ -3,6 +3,7 @@ import type { Task } from '../../api/resources/tasks/schemas.ts'
 import { titleOf } from '../client/find-task.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { facts, printable } from '../client/printed.ts'
+import { missingNote, missingWorker, programWorkers } from '../client/program-workers.ts'
 import { hasAssumedZone, machineZone } from '../client/schedule-flags.ts'
 import type { Server } from '../client/server.ts'
 import { type Flags, readTaskFlags } from '../client/task-flags.ts'
@@ -21,8 +22,16 @@ export async function createTask(
   const { id } = await namingFlags(flags, 'create', () => server.post<Task>('/v1/tasks', input))
   if (flags.paused) await server.post(`/v1/tasks/${id}/pause`)
   const task = await server.get<Task>(`/v1/tasks/${id}?include=next`)
-  const notes = flags.json || flags.field !== undefined ? [] : await clockChanges(server, task)
-  give(task, flags, () => createdText(task, { server, notes, isZoneAssumed: hasAssumedZone(flags) }))
+  const isForPeople = !flags.json && flags.field === undefined
+  const notes = isForPeople ? await clockChanges(server, task) : []
+  const missing = isForPeople ? await missingFor(server, task) : null
+  give(task, flags, () => createdText(task, { server, notes, missing, isZoneAssumed: hasAssumedZone(flags) }))
+}
+
+/** What workers lack to run a program. */
+async function missingFor(server: Server, { action, labels }: Task): Promise<string | null> {
+  if (action.type !== 'exec') return null
+  return missingWorker(await programWorkers(server), { command: action.command ?? null, labels })
 }
 
 /** Times of the schedule that clocks skip or repeat. */
@@ -35,10 +44,11 @@ async function clockChanges(server: Server, task: Task): Promise<string[]> {
 interface CreatedOptions {
   readonly server: Server
   readonly notes: readonly string[]
+  readonly missing: string | null
   readonly isZoneAssumed: boolean
 }
 
-function createdText(task: Task, { server, notes, isZoneAssumed }: CreatedOptions): string {
+function createdText(task: Task, { server, notes, missing, isZoneAssumed }: CreatedOptions): string {
   const words = printable(task.scheduleInWords ?? '')
   const isLocal = isZoneAssumed && task.timezone === machineZone()
   const zone = isLocal
@@ -51,5 +61,5 @@ function createdText(task: Task, { server, notes, isZoneAssumed }: CreatedOption
     ['run', `belfry task run ${task.id} --wait`],
     ['page', `${server.url}/tasks/${task.id}`],
   ]
-  return `${c.green('✓')} task ${titleOf(task)}  ${words}${zone}\n${facts(pairs)}`
+  return `${c.green('✓')} task ${titleOf(task)}  ${words}${zone}\n${facts(pairs)}${missingNote(missing)}`
 }

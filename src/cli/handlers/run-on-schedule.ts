@@ -9,7 +9,8 @@ import { usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { facts, printable } from '../client/printed.ts'
 import { RefusedError } from '../client/problem.ts'
-import { missingWorker, programWorkers } from '../client/program-workers.ts'
+import { refuseNoProgram } from '../client/program-file.ts'
+import { missingNote, missingWorker, programWorkers } from '../client/program-workers.ts'
 import { naming } from '../client/refusal.ts'
 import { hasAssumedZone, machineZone, SCHEDULE_KINDS } from '../client/schedule-flags.ts'
 import type { Server } from '../client/server.ts'
@@ -26,6 +27,7 @@ export async function runOnSchedule(path: string, flags: Flags & ClientFlags): P
       'No schedule was given.',
       "Such as: --cron '0 3 * * *', --every 30m, --daily 03:00 or --at INSTANT",
     )
+  await refuseNoProgram(path)
   const server = serverFrom(flags)
   const name = String(flags['name'] ?? basename(path))
   const key = String(flags['key'] ?? name)
@@ -86,6 +88,5 @@ function madeText({ task, file, sentBytes, change, missing, server, isZoneAssume
     ['run', `belfry task run ${task.id} --wait`],
     ['page', `${server.url}/tasks/${task.id}`],
   ]
-  const note = missing === null ? '' : `${c.yellow('!')} ${missing} Until then its runs wait.\n`
-  return `${c.green('✓')} task ${titleOf(task)} ${change}  ${printable(task.scheduleInWords ?? '')}${zone}\n${facts(pairs)}${note}`
+  return `${c.green('✓')} task ${titleOf(task)} ${change}  ${printable(task.scheduleInWords ?? '')}${zone}\n${facts(pairs)}${missingNote(missing)}`
 }
