@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { sql } from '../../../src/store/database/sql.ts'
 import { createTestDatabase } from '../../support/database.ts'
-import { type Answer, startTestNode } from '../../support/node.ts'
+import { type Answer, startOneNode } from '../../support/node.ts'
 import { aWorker } from '../../support/remote-worker.ts'
 import { aName, type Protocol } from './protocol.ts'
 
@@ -34,7 +34,7 @@ export function tokens({ db, node, other }: Protocol): void {
   test('a program that registers in a loop is held back, and told for how long', async () => {
     const register = () => third.request('POST', '/v1/worker/register', { handlers: [aName()] })
     // On a slow machine thousands get through, and they would fill the limit of workers for the other tests.
-    const third = await startTestNode(await createTestDatabase(), { roles: 'api', leaseMs: 600_000 })
+    const third = await startOneNode(await createTestDatabase(), { roles: 'api', leaseMs: 600_000 })
     const answers: Answer[] = []
     while (answers.at(-1)?.status !== 429 && answers.length < 20_000)
       answers.push(...(await Promise.all(Array.from({ length: 100 }, register))))
