@@ -29,13 +29,15 @@ export interface WorkerOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** `belfry worker`, up to its registration. Its cache is its own unless another one is named. */
-export async function startWorker(
-  url: string,
-  { args = [], env = {} }: WorkerOptions = {},
-): Promise<Launched> {
+/** `belfry worker`. Its cache is its own unless another one is named. */
+export function launchWorker(url: string, { args = [], env = {} }: WorkerOptions = {}): Launched {
   const cache = join(aDirectory(), 'files')
-  const worker = launch(['worker', '--server', url, '--file-cache-dir', cache, ...args], { env })
+  return launch(['worker', '--server', url, '--file-cache-dir', cache, ...args], { env })
+}
+
+/** The same, up to its registration. */
+export async function startWorker(url: string, options: WorkerOptions = {}): Promise<Launched> {
+  const worker = launchWorker(url, options)
   await worker.said(/✓ server/)
   return worker
 }
