@@ -40,14 +40,14 @@ export class FairQueue<T> {
 
   push(item: T): void {
     const flow = this.#flowOf(item)
-    if (this.#size === 0) this.#only = { flow, items: this.#only?.items ?? itemsBy(this.#compare) }
+    if (this.#size === 0) this.#only = { flow, items: this.#only?.items ?? new Items(this.#compare) }
     this.#size++
     if (this.#only && isSame(this.#only.flow, flow)) {
       this.#only.items.push(item)
       return
     }
     this.#takeTurns()
-    this.#ringOf(flow.priority).put([flow.project, flow.lane, flow.task], item)
+    this.#ringOf(flow.priority).put(flow, item)
   }
 
   pop(): T | undefined {
@@ -78,7 +78,7 @@ export class FairQueue<T> {
     if (!this.#only) return
     const { flow, items } = this.#only
     this.#only = undefined
-    if (!items.isEmpty) this.#ringOf(flow.priority).adopt([flow.project, flow.lane, flow.task], items)
+    if (!items.isEmpty) this.#ringOf(flow.priority).adopt(flow, items)
   }
 
   #ringOf(priority: number): Ring<T> {
@@ -95,6 +95,11 @@ export class FairQueue<T> {
 
 const isSame = (a: Flow, b: Flow) =>
   a.task === b.task && a.lane === b.lane && a.priority === b.priority && a.project === b.project
+
+/** Projects take turns at the first level, then lanes, then tasks. */
+const TASKS = 2
+const keyOf = ({ project, lane, task }: Flow, depth: number): string | number =>
+  depth === 0 ? project : depth === TASKS ? task : lane
 
 /** Who takes turns at a level, and what it has waiting: further turns, or at the last level the items themselves. */
 interface Turn<T> {
@@ -120,24 +125,24 @@ class Ring<T> {
     return this.#order.first?.part.first
   }
 
-  put(path: readonly (string | number)[], item: T, depth = 0): void {
-    const part = this.#turns.get(path[depth] as string | number)?.part
-    if (part instanceof Ring) part.put(path, item, depth + 1)
+  put(flow: Flow, item: T, depth = 0): void {
+    const part = this.#turns.get(keyOf(flow, depth))?.part
+    if (part instanceof Ring) part.put(flow, item, depth + 1)
     else if (part) part.push(item)
     else {
-      const items = itemsBy(this.#compare)
+      const items = new Items<T>(this.#compare)
       items.push(item)
-      this.adopt(path, items, depth)
+      this.adopt(flow, items, depth)
     }
   }
 
   /** Takes in the items of a task that has none here yet. */
-  adopt(path: readonly (string | number)[], items: Items<T>, depth = 0): void {
-    const key = path[depth] as string | number
-    if (depth === path.length - 1) this.#add({ key, part: items })
+  adopt(flow: Flow, items: Items<T>, depth = 0): void {
+    const key = keyOf(flow, depth)
+    if (depth === TASKS) this.#add({ key, part: items })
     else {
       const part = this.#turns.get(key)?.part ?? this.#add({ key, part: new Ring<T>(this.#compare) })
-      if (part instanceof Ring) part.adopt(path, items, depth + 1)
+      if (part instanceof Ring) part.adopt(flow, items, depth + 1)
     }
   }
 
@@ -154,7 +159,7 @@ class Ring<T> {
     const item = part.pop()
     if (part.isEmpty) this.#turns.delete(key)
     if (part.isEmpty || this.#order.size > 1) {
-      this.#order.shift()
+      this.#order.pop()
       if (!part.isEmpty) this.#order.push(turn)
     }
     return item
@@ -165,29 +170,46 @@ class Ring<T> {
   }
 }
 
-/** The items of one task. */
-interface Items<T> extends Iterable<T> {
-  readonly isEmpty: boolean
-  readonly first: T | undefined
-  push(item: T): void
-  pop(): T | undefined
-}
+/** The items of one task: mostly there is one, which needs nothing to be kept in. */
+class Items<T> {
+  readonly #compare: ((a: T, b: T) => number) | undefined
+  #only: T | undefined
+  #several: Heap<T> | Fifo<T> | undefined
 
-const itemsBy = <T>(compare: ((a: T, b: T) => number) | undefined): Items<T> =>
-  compare ? new Sorted(compare) : new InTurn()
-
-class Sorted<T> extends Heap<T> implements Items<T> {
-  get isEmpty(): boolean {
-    return this.size === 0
+  constructor(compare: ((a: T, b: T) => number) | undefined) {
+    this.#compare = compare
   }
-}
 
-class InTurn<T> extends Fifo<T> implements Items<T> {
   get isEmpty(): boolean {
-    return this.size === 0
+    return this.#several ? this.#several.size === 0 : this.#only === undefined
+  }
+
+  get first(): T | undefined {
+    return this.#several ? this.#several.first : this.#only
+  }
+
+  push(item: T): void {
+    if (this.isEmpty && !this.#several) {
+      this.#only = item
+      return
+    }
+    if (!this.#several) {
+      this.#several = this.#compare ? new Heap(this.#compare) : new Fifo()
+      this.#several.push(this.#only as T)
+      this.#only = undefined
+    }
+    this.#several.push(item)
   }
 
   pop(): T | undefined {
-    return this.shift()
+    if (this.#several) return this.#several.pop()
+    const item = this.#only
+    this.#only = undefined
+    return item
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    if (this.#several) yield* this.#several
+    else if (this.#only !== undefined) yield this.#only
   }
 }

@@ -7,11 +7,11 @@ test('what came first goes first, however many come and go', () => {
 
   for (let n = 0; n < 300; n++) {
     fifo.push(n)
-    if (n % 3 > 0) taken.push(fifo.shift())
+    if (n % 3 > 0) taken.push(fifo.pop())
   }
   expect([fifo.size, fifo.first, [...fifo].length]).toEqual([100, 200, 100])
-  while (fifo.size > 0) taken.push(fifo.shift())
+  while (fifo.size > 0) taken.push(fifo.pop())
 
   expect(taken).toEqual(Array.from({ length: 300 }, (_, n) => n))
-  expect([fifo.first, fifo.shift(), [...fifo]]).toEqual([undefined, undefined, []])
+  expect([fifo.first, fifo.pop(), [...fifo]]).toEqual([undefined, undefined, []])
 })

@@ -19,7 +19,7 @@ export class Fifo<T> {
     this.#items.push(item)
   }
 
-  shift(): T | undefined {
+  pop(): T | undefined {
     if (this.size === 0) return undefined
     const item = this.#items[this.#head]
     this.#items[this.#head] = undefined as T
