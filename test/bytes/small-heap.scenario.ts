@@ -1,4 +1,4 @@
-/** What is long comes in turns, so that a node with little memory lives through it. All of it: npm run test:bytes. */
+/** What is long comes in turns, so that a node with little memory lives through it. */
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
