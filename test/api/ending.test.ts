@@ -118,7 +118,7 @@ test('a run that is cancelled between attempts ends cancelled, and its attempt t
 })
 
 test('an attempt that completes although its run was cancelled tells so', async () => {
-  const { task, run } = await runningTask({ action: { type: 'sleep', duration: '200ms' } })
+  const { task, run } = await runningTask({ action: { type: 'sleep', duration: '2s' } })
   await db.run({ text: 'update agenda set cancel_at = now() where run_id = $1', values: [run.id] })
 
   const ended = await eventually(async () => {
