@@ -37,6 +37,7 @@ function placeholder(key: ConfigKey): string {
       trustedProxies: 'list',
       allowedPrivateNetworks: 'list',
       exec: 'mode',
+      execNetwork: 'mode',
       execCommands: 'list',
       execReadable: 'list',
       execWritable: 'list',

@@ -24,7 +24,7 @@ export interface FoundPrograms {
 const LONGEST_GRACE_MS = 7_000
 
 /** Whoever starts a worker wants it to run programs, if a sandbox works. */
-export async function findPrograms(config: ProgramConfig): Promise<FoundPrograms> {
+export async function findPrograms(config: ProgramConfig, reachesPrivate: boolean): Promise<FoundPrograms> {
   const allowNone = config.execWithoutSandbox
   if (config.exec === 'off') {
     const state = { canRun: false, isConcern: false, text: 'off (--exec off)' }
@@ -34,7 +34,7 @@ export async function findPrograms(config: ProgramConfig): Promise<FoundPrograms
   await sandbox?.close()
   const state = stateOf(sandbox, reason, config)
   if (sandbox === null) return { state, settings: null, allowNone, commands: [] }
-  const settings = programSettings(config)
+  const settings = programSettings(config, reachesPrivate)
   return {
     state,
     settings: { ...settings, graceMs: Math.min(settings.graceMs, LONGEST_GRACE_MS) },

@@ -12,7 +12,7 @@ import { NameResolver } from '../outgoing/names/name-resolver.ts'
 import { OwnPorts } from '../outgoing/own-ports.ts'
 import { ProjectSettings } from '../outgoing/project-settings.ts'
 import { SecretSigner } from '../outgoing/signer.ts'
-import { ownMaxima } from '../programs/programs.ts'
+import { allowsNetwork, ownMaxima } from '../programs/programs.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config } from '../runtime/config/settings.ts'
 import { type FileShare, fileWarning, openFileLimit, shareFiles } from '../runtime/open-files.ts'
@@ -161,12 +161,13 @@ function filesOf({ config, isEmbedded }: NodeOptions, log: Logger): FileShare {
   return shareFiles(limit, needs)
 }
 
-/** Listening needs a session that lasts, which a pooler may not give. */
 function programMaximaOf(config: Config): ProgramMaxima | null {
   const maxima = ownMaxima(config, isLoopback(config.host))
-  return maxima && { ...maxima, labels: config.labels }
+  const network = allowsNetwork(config, reachesPrivate(config))
+  return maxima && { ...maxima, network, labels: config.labels }
 }
 
+/** Listening needs a session that lasts, which a pooler may not give. */
 const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl: string) =>
   databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
 
@@ -174,7 +175,7 @@ const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl
  * Whoever can use a server that is for this machine alone is on it and reaches what it reaches; unless the operator has said
  * what tasks may reach. A node without the API does not know who may use those that have it.
  */
-const reachesPrivate = (config: Config) =>
+export const reachesPrivate = (config: Config) =>
   config.privateAddresses === 'auto'
     ? config.roles.includes('api') && isForThisMachine(config) && config.allowedPrivateNetworks.length === 0
     : config.privateAddresses === 'allow'

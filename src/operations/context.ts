@@ -44,6 +44,7 @@ export interface Facilities {
 
 /** What a worker allows to the programs that it runs. */
 export interface ProgramMaxima extends LimitValues {
+  readonly network: boolean
   readonly labels: readonly string[]
 }
 

@@ -24,6 +24,8 @@ export interface ProgramRunnerOptions {
   readonly commands: readonly string[]
   readonly readable: readonly string[]
   readonly writable: readonly string[]
+  /** Whether programs that ask for the network get it. */
+  readonly allowsNetwork: boolean
 }
 
 /** An uploaded file that a program needs. */
@@ -77,15 +79,21 @@ export class ProgramRunner {
   }
 
   async #refusal(
-    { command, file }: ExecAction,
+    { command, file, network }: ExecAction,
     files: ReadonlyMap<string, ProgramFile>,
   ): Promise<Outcome | null> {
-    const { commands } = this.#options
+    const { commands, allowsNetwork } = this.#options
     if (command !== undefined && !isAllowed(commands, command))
       return failure(
         true,
         'command_not_allowed',
         `The operator of this worker does not allow the command ${command}.`,
+      )
+    if (network === true && !allowsNetwork)
+      return failure(
+        true,
+        'network_not_allowed',
+        'The operator of this worker does not allow programs to use the network (--exec-network).',
       )
     if (command !== undefined && !(await isCommand(command)))
       return failure(true, 'program_missing', `This worker has no executable file ${command}.`)

@@ -28,6 +28,8 @@ export interface ProgramsOptions {
   readonly config: ProgramConfig
   /** Whether only this machine reaches the API. */
   readonly isLoopback: boolean
+  /** Whether tasks may reach every private network. */
+  readonly reachesPrivate: boolean
   readonly log: Logger
 }
 
@@ -96,7 +98,7 @@ export class Programs extends LoopService {
   }
 
   async #detect(): Promise<void> {
-    const { config, isLoopback, log } = this.#options
+    const { config, isLoopback, reachesPrivate, log } = this.#options
     const off = whyOff(config, isLoopback)
     if (off !== null) {
       this.#state = { canRun: false, isConcern: false, text: off }
@@ -108,7 +110,7 @@ export class Programs extends LoopService {
     this.#state = stateOf(sandbox, reason, config)
     if (this.#state.isConcern && config.exec === 'on') log.warn(`programs: ${this.#state.text}`)
     if (sandbox === null) return
-    const { cache, ...settings } = programSettings(config)
+    const { cache, ...settings } = programSettings(config, reachesPrivate)
     this.#runner = new ProgramRunner({ ...settings, sandbox, cache: new FileCache(cache) })
     await this.runOnce()
     for (const listener of this.#listeners) listener()
@@ -154,13 +156,14 @@ export interface ProgramSettings extends Omit<ProgramRunnerOptions, 'sandbox' | 
   readonly cache: FileCacheOptions
 }
 
-export const programSettings = (config: ProgramConfig): ProgramSettings => ({
+export const programSettings = (config: ProgramConfig, reachesPrivate: boolean): ProgramSettings => ({
   cache: { folder: cacheFolder(config), maxBytes: config.fileCacheBytes },
   limits: limitsOf(config),
   graceMs: config.execGraceMs,
   commands: config.execCommands,
   readable: config.execReadable,
   writable: config.execWritable,
+  allowsNetwork: allowsNetwork(config, reachesPrivate),
 })
 
 const concurrencyOf = ({ execConcurrency }: ProgramConfig) => execConcurrency || availableParallelism()
@@ -183,6 +186,12 @@ const PASSABLE = 0o711
 const cacheFolder = ({ fileCacheDir }: ProgramConfig) =>
   fileCacheDir ??
   join(process.getuid?.() === 0 ? '/var/cache/belfry' : envPaths('belfry', { suffix: '' }).cache, 'files')
+
+/** Whether programs may use the network. The address guard does not hold for them: who may not reach everything gets none. */
+export const allowsNetwork = (
+  { execNetwork }: Pick<ProgramConfig, 'execNetwork'>,
+  reachesPrivate: boolean,
+) => (execNetwork === 'auto' ? reachesPrivate : execNetwork === 'allow')
 
 /** The highest limits that tasks can set on a node that runs their programs itself; null where others do. */
 export const ownMaxima = (config: ProgramConfig, isLoopback: boolean): LimitValues | null =>

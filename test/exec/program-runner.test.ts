@@ -246,6 +246,15 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     })
   })
 
+  test('that asks for the network fails where its operator does not allow it', async () => {
+    const alone = await aRunner({ commands: ['/bin/echo'], allowsNetwork: false })
+    const echo = (network: boolean) =>
+      alone.run({ type: 'exec', command: '/bin/echo', network }, new Map(), anAttempt())
+
+    expect(await echo(false)).toMatchObject({ kind: 'completed' })
+    expect(await echo(true)).toMatchObject({ retryable: true, error: { code: 'network_not_allowed' } })
+  })
+
   test('that is a command reads and writes where its operator says, and an uploaded program does not', async () => {
     const folder = await mkdtemp('/var/tmp/belfry-test-')
     whenDone(() => rm(folder, { recursive: true, force: true }))

@@ -1,7 +1,12 @@
 /** Programs for tests: scripts as files, and whatever runs them on this machine. */
 import { createHash } from 'node:crypto'
 import { FileCache } from '../../src/programs/file-cache.ts'
-import { type ProgramAttempt, type ProgramFile, ProgramRunner } from '../../src/programs/program-runner.ts'
+import {
+  type ProgramAttempt,
+  type ProgramFile,
+  ProgramRunner,
+  type ProgramRunnerOptions,
+} from '../../src/programs/program-runner.ts'
 import { detectSandbox } from '../../src/sandbox/detect.ts'
 import { ensureBubblewrap } from '../support/bubblewrap.ts'
 import { whenDone } from '../support/cleanup.ts'
@@ -17,7 +22,7 @@ export const LIMITS = {
 
 /** Something that runs programs, with a cache of its own. */
 export async function aRunner(
-  more: { commands?: readonly string[]; readable?: readonly string[]; writable?: readonly string[] } = {},
+  more: Partial<Pick<ProgramRunnerOptions, 'commands' | 'readable' | 'writable' | 'allowsNetwork'>> = {},
 ): Promise<ProgramRunner> {
   await ensureBubblewrap()
   const { sandbox, reason } = await detectSandbox({ directory: null, allowNone: false })
@@ -26,7 +31,7 @@ export async function aRunner(
   const cache = new FileCache({ folder: await scratchFolder(), maxBytes: 64 * MIB })
   return new ProgramRunner({
     ...{ sandbox, cache, limits: LIMITS, graceMs: 1_000 },
-    ...{ commands: [], readable: [], writable: [], ...more },
+    ...{ commands: [], readable: [], writable: [], allowsNetwork: true, ...more },
   })
 }
 

@@ -49,7 +49,10 @@ export async function startWorker(flags: WorkerFlags): Promise<void> {
   const steps = new Steps()
   steps.title(`Belfry worker ${VERSION}`)
   steps.begin('programs', 'looking for a sandbox')
-  const programs = await findPrograms({ ...config, execConcurrency: concurrency })
+  const programs = await findPrograms(
+    { ...config, execConcurrency: concurrency },
+    networkOf(config).allowPrivate,
+  )
   tellPrograms(steps, programs)
   const calls =
     flags.http === false ? null : new Calls({ ...networkOf(config), userAgent: `belfry/${VERSION}` })

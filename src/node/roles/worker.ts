@@ -12,7 +12,7 @@ import { createExecutors, type MailOptions } from '../../worker/executors/execut
 import { withSecrets } from '../../worker/executors/with-secrets.ts'
 import { TargetExchange } from '../../worker/target-exchange.ts'
 import { Worker } from '../../worker/worker.ts'
-import type { Foundations } from '../foundations.ts'
+import { type Foundations, reachesPrivate } from '../foundations.ts'
 import { isLoopback } from '../loopback.ts'
 
 /** The services of the role. The worker is also known to the scheduler and the heartbeat of its node. */
@@ -30,7 +30,12 @@ export function workerRole(foundations: Foundations): WorkerRole {
   const { engine, delivery } = connections
   const mail = mailOf(config)
   const mailTarget = mail && smtpTargetOf(mail.server)
-  const programs = new Programs({ config, isLoopback: isLoopback(config.host), log })
+  const programs = new Programs({
+    config,
+    isLoopback: isLoopback(config.host),
+    reachesPrivate: reachesPrivate(config),
+    log,
+  })
   const executors = createExecutors({
     exec: createExecExecutor({ db: engine, runner: () => programs.runner }),
     allowPrivateAddresses,

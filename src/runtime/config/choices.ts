@@ -7,7 +7,7 @@ export type Role = (typeof ROLES)[number]
 export const POOLING = ['session', 'transaction'] as const
 export type Pooling = (typeof POOLING)[number]
 
-/** Whether tasks may reach loopback and private networks. */
+/** Whether tasks may reach loopback and private networks, and whether programs may use the network. */
 export const PRIVATE_ADDRESSES = ['auto', 'allow', 'refuse'] as const
 export type PrivateAddresses = (typeof PRIVATE_ADDRESSES)[number]
 

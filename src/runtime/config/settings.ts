@@ -87,6 +87,10 @@ export const SETTINGS = {
   execCommands: paths('Commands that tasks may run, such as /usr/bin/rsync,/opt/backup/*', true),
   execReadable: hidden(paths('Paths that commands may read')),
   execWritable: hidden(paths('Paths that commands may write to')),
+  /** `auto`: where tasks may reach private networks, from which nothing else would keep a program. */
+  execNetwork: hidden(
+    oneOf(PRIVATE_ADDRESSES, 'auto', 'Network of programs that ask for it: auto, allow, refuse'),
+  ),
   execConcurrency: cadence(0, 0, 10_000, 'Maximum number of concurrent programs; 0 for one per processor'),
   /** Limits of programs whose task says nothing, and the most that a task can ask for; 0 processors: all. */
   execMemoryBytes: cadence(512 * MIB, 4 * MIB, 1024 ** 4, 'Default memory of a program'),
