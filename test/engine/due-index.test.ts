@@ -103,6 +103,7 @@ test('the agenda is one table, so that a run and an occurrence are in it once', 
 
   expect(table?.kind).toBe('r')
   expect(indexes.map(({ index }) => index)).toEqual([
+    expect.stringMatching(/^false \(project_id, shard, wake_at\) WHERE \(project_id <> /),
     'false (shard, wake_at)',
     expect.stringMatching(/^false \(shard, wake_at\) WHERE \(\(wake_at > scheduled_for\) AND /),
     "false (shard, wake_at) WHERE (kind = 'catchup'::agenda_kind)",
