@@ -7,7 +7,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { inject } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { connectionStringFor } from '../../src/embedded/connection.ts'
 import { isPostgresOn } from '../../src/embedded/process-identity.ts'
 import { PRESET_FLAGS } from './cadence.ts'
@@ -77,7 +77,22 @@ export function aDirectory(): string {
   const directory = mkdtempSync(join(inject('scratch'), 'process-'))
   chmodSync(directory, 0o755)
   directories.add(directory)
+  whenTestEnds(() => {
+    remove(directory)
+    directories.delete(directory)
+  })
   return directory
+}
+
+/** What a test started ends with it, and what a file started with the file: a node whose database is gone keeps a core busy. */
+function whenTestEnds(clean: () => unknown): void {
+  try {
+    onTestFinished(async () => {
+      await clean()
+    })
+  } catch {
+    // Outside of a test.
+  }
 }
 
 /** Starts the program with any arguments; the caller decides what to wait for. */
@@ -144,6 +159,7 @@ export function launch(args: readonly string[], options: LaunchOptions = {}): La
     },
   }
   launched.add(self)
+  whenTestEnds(() => end(self))
   void exited.finally(() => launched.delete(self)).catch(() => {})
   return self
 }
@@ -153,26 +169,11 @@ export function runBelfry(args: readonly string[], options: LaunchOptions = {}):
   return launch(args, options).exited
 }
 
-/** A machine that is busy with other tests may keep a database from being reached in time; that is nobody's subject here. */
-const MAX_STARTS = 5
-const NOT_REACHED = /cannot be reached \(.*timeout/
-
-async function launchUntilReady(args: readonly string[], options: LaunchOptions): Promise<Launched> {
-  for (let starts = 1; ; starts++) {
-    const self = launch(args, options)
-    try {
-      await self.said(READY)
-      return self
-    } catch (error) {
-      if (starts === MAX_STARTS || !NOT_REACHED.test(self.stderr)) throw error
-    }
-  }
-}
-
 /** `belfry start` on a free port, up to its banner. */
 export async function startBelfry(args: readonly string[], options: LaunchOptions = {}): Promise<Belfry> {
   const startedAt = performance.now()
-  const self = await launchUntilReady(['start', '--port', '0', ...PRESET_FLAGS, ...args], options)
+  const self = launch(['start', '--port', '0', ...PRESET_FLAGS, ...args], options)
+  await self.said(READY)
   const readyMs = Math.round(performance.now() - startedAt)
   const url = API_URL.exec(self.stdout)?.[1] ?? ''
   return Object.create(self, {
