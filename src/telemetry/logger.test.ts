@@ -1,7 +1,6 @@
 import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { createLogger } from './logger.ts'
 
 const EVIL = 'worker\r\n[12:00:00.000] FATAL: forged\u001b[2J\u009b31m\u202e'
@@ -9,7 +8,7 @@ const SHOWN = 'worker\\u000d\\u000a[12:00:00.000] FATAL: forged\\u001b[2J\\u009b
 
 /** What a logger for people writes. */
 async function prettyLogger() {
-  const path = join(mkdtempSync(join(tmpdir(), 'belfry-log-')), 'log')
+  const path = join(mkdtempSync(join(inject('scratch'), 'log-')), 'log')
   const destination = openSync(path, 'w')
   onTestFinished(() => closeSync(destination))
   const log = await createLogger({ level: 'info', pretty: true, destination })

@@ -1,14 +1,13 @@
 import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { connectionFrom } from './connection.ts'
 import { writeProfiles } from './profiles.ts'
 
 const before = process.env['XDG_CONFIG_HOME']
 
 beforeAll(() => {
-  process.env['XDG_CONFIG_HOME'] = mkdtempSync(join(tmpdir(), 'belfry-connection-'))
+  process.env['XDG_CONFIG_HOME'] = mkdtempSync(join(inject('scratch'), 'connection-'))
   writeProfiles(
     new Map([
       ['default', { server: 'http://one.example', key: 'key-of-default' }],

@@ -1,11 +1,10 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { profileName, readProfiles, writeProfiles } from './profiles.ts'
 
 const KEY = 'bf_secret'
-const aFile = () => join(mkdtempSync(join(tmpdir(), 'belfry-profiles-')), 'config', 'profiles.json')
+const aFile = () => join(mkdtempSync(join(inject('scratch'), 'profiles-')), 'config', 'profiles.json')
 const some = new Map([
   ['default', { server: 'http://127.0.0.1:3369', key: KEY }],
   ['prod', { server: 'https://belfry.example.com', key: 'bf_other' }],

@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from './config.ts'
 import { PRESET_NAMES, PRESETS } from './presets.ts'
 import { CADENCES, type ConfigKey, SETTINGS } from './settings.ts'
@@ -12,6 +12,7 @@ const read = (sources: Partial<ConfigSources> = {}) =>
 
 function fileWith(content: string): { file: string; cwd: string } {
   const cwd = mkdtempSync(join(tmpdir(), 'belfry-config-'))
+  onTestFinished(() => rmSync(cwd, { recursive: true }))
   writeFileSync(join(cwd, 'belfry.toml'), content)
   return { file: 'belfry.toml', cwd }
 }
