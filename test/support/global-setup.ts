@@ -24,7 +24,7 @@ declare module 'vitest' {
  * Tests kill processes, not the power: they need no fsync to see what survives. Several files start several nodes each
  * on this one server, and a node opens up to thirty connections.
  */
-const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB', max_connections: '500' }
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB', max_connections: '800' }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Unit tests need no build, and whoever repeats one while working on it should not wait for any.
