@@ -61,7 +61,8 @@ const selectInProgress = ({ projectId, key, at, limit }: KeyAt) => sql<InProgres
     where project_id = ${projectId} and state = 'running' and gate_id is not null and started_at <= to_timestamp(${at}::float8 / 1000)
   )
   select distinct on (h.run_id) h.run_id as "runId",
-         json_build_object('action', json_build_object('type', d.definition #> '{action,type}', 'name', d.definition #> '{action,name}'),
+         json_build_object('action', json_strip_nulls(json_build_object('type', d.definition #> '{action,type}', 'name', d.definition #> '{action,name}',
+                                                                        'command', d.definition #> '{action,command}')),
                            'queue', coalesce(o.override -> 'queue', d.definition -> 'queue'), 'labels', d.definition -> 'labels', 'secrets', d.definition -> 'secrets',
                            'concurrencyKey', d.definition -> 'concurrencyKey') as definition
   from (select * from ended union all select * from tried union all select * from live) h

@@ -206,6 +206,30 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(Date.parse(then.facts.until)).toBeGreaterThan(at)
   })
 
+  test('key_full, then: a command of a machine had held the key', async () => {
+    const task = {
+      concurrencyKey: 'machine',
+      action: { type: 'exec', command: '/bin/true' },
+      schedule: HOURLY,
+    }
+    const [holder, id] = [await aTask(task), await aTask(task)]
+    const at = Date.now() - 600 * S
+    await staffedForAnHour()
+    await db.run(sql`update task set created_at = now() - interval '1 hour' where id in (${holder}, ${id})`)
+    await db.run(sql`
+      insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, late_ms, version, ordinal, attempt, kind, state, outcome)
+      select gen_random_uuid(), id, project_id, to_timestamp((${at}::float8 - 60000) / 1000),
+             to_timestamp((${at}::float8 + case when id = ${holder} then -60000 else 60000 end) / 1000),
+             to_timestamp((${at}::float8 + 60000) / 1000), 0, 1, 1, 1, 'occurrence', 'completed', 'completed'
+      from task where id in (${holder}, ${id})`)
+    const { body: held } = await api.request('GET', `/v1/tasks/${holder}/runs?state=completed`)
+
+    expect(await why(id, at)).toMatchObject({
+      code: 'key_full',
+      facts: { key: 'machine', heldBy: [held.items[0].id] },
+    })
+  })
+
   test('then: a key with a free place is no cause, and a busy worker is not recorded', async () => {
     await aNode(['scheduler', 'worker'], { concurrency: 1, claimAhead: 0 })
     const first = await aTask({ concurrencyKey: 'wide', concurrencyLimit: 2, action: NAP })
