@@ -20,6 +20,8 @@ const TAKEN_BACK_MS = 20_000
 const WORKED_OFF_MS = 10_000
 const CANCELLED_MS = 5_000
 const REFUSED_MS = 1_000
+/** The default of --shutdown-grace-ms. */
+const STOPPED_MS = 30_000
 
 const tell = (text: string) => process.stdout.write(`  ${text}\n`)
 
@@ -149,6 +151,25 @@ test('a cancel reaches a call that is under way on another node', async () => {
   tell(`cancelled after ${Math.round(tookMs)} ms`)
   expect(run.state).toBe('cancelled')
   expect(tookMs).toBeLessThan(CANCELLED_MS)
+})
+
+test('SIGTERM ends a node with calls in flight within the grace', async () => {
+  const { url } = await createTestDatabase()
+  const sink = await startSink()
+  const belfry = await startBelfry(['--database-url', url])
+  const action = (i: number) => ({ type: 'webhook', url: sink.url(`stopped/${i}`, { ms: 1_000 }) })
+  const tasks = Array.from({ length: IN_FLIGHT }, (_, i) => ({ action: action(i) }))
+  await belfry.request('POST', '/v1/tasks/bulk', { tasks })
+  await eventually(async () => sink.deliveries.length > 0)
+
+  belfry.kill('SIGTERM')
+  const askedAt = performance.now()
+  const { code } = await belfry.exited
+  const tookMs = performance.now() - askedAt
+
+  tell(`stopped after ${Math.round(tookMs)} ms`)
+  expect(code).toBe(0)
+  expect(tookMs).toBeLessThan(STOPPED_MS)
 })
 
 test.each([

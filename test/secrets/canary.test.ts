@@ -51,15 +51,28 @@ const MARKER = 'marker-91d3-of-what-is-no-secret'
 /** Every file below a directory that holds one of some texts, by its path there. */
 function filesWith(directory: string, texts: readonly string[]): readonly string[] {
   const needles = texts.map((text) => Buffer.from(text))
-  const entries = readdirSync(directory, { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
+  return filesBelow(directory)
     .filter((path) => {
-      const bytes = readFileSync(path)
-      return needles.some((needle) => bytes.includes(needle))
+      const bytes = unlessGone(() => readFileSync(path))
+      return needles.some((needle) => bytes?.includes(needle))
     })
     .map((path) => path.slice(directory.length + 1))
+}
+
+const filesBelow = (directory: string): readonly string[] =>
+  (unlessGone(() => readdirSync(directory, { withFileTypes: true })) ?? []).flatMap((entry) => {
+    const path = join(directory, entry.name)
+    return entry.isDirectory() ? filesBelow(path) : entry.isFile() ? path : []
+  })
+
+/** PostgreSQL removes and renames files while it runs; one that cannot be read for another reason could hold anything. */
+function unlessGone<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 const planted = (url: string): readonly object[] => [
