@@ -1,6 +1,9 @@
 /** API keys: who needs one, what it allows, and how it ends, on two nodes that share a database. */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
 import { expect, test } from 'vitest'
+import { CHUNK_BYTES } from '../../src/core/file/file.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { openEvents } from '../support/event-source.ts'
@@ -183,6 +186,50 @@ test('a revoked key ends everywhere within two seconds, with eighty streams and 
     '401 unknown_token',
   ])
   expect((await ask(admin, 'GET', `/v1/keys/${id}`)).body).toMatchObject({ state: 'revoked' })
+})
+
+test('a revoked key loses its uploads and downloads together with its streams', async () => {
+  const { id, key } = await aKey({ role: 'admin' })
+  const aFile = async (name: string) => (await ask(key, 'POST', '/v1/files', { name })).body
+  const [large, slow] = [await aFile('large'), await aFile('slow')]
+  await fetch(large.uploadUrl, { method: 'PUT', body: new Uint8Array(24 * 1024 * 1024) })
+  const task = { action: { type: 'sleep', duration: '1h' }, schedule: { type: 'manual' } }
+  const { body: made } = await ask(key, 'POST', '/v1/tasks', task)
+  const { body: run } = await ask(key, 'POST', `/v1/tasks/${made.id}/trigger`)
+  await database.db.run(sql`
+    insert into run_log (run_id, fence, seq, claimed_at, attempt, stream, at, text, bytes)
+    select ${run.id}::uuid, 1, n, now(), 1, 'stdout', now(), repeat('x', 8000), 8000 from generate_series(0, 2999) n`)
+  // Through a balancer, one of each node.
+  const streams = [1, 2].map(() => openEvents(`${node.url}/v1/stream`, bearer(key)))
+  for (const stream of await Promise.all(streams)) await stream.next('hello')
+  const get = (path: string, headers = {}) =>
+    fetch(node.url + path, { headers: { ...bearer(key), ...headers } })
+  const downloads = await Promise.all([
+    get(`/v1/files/${large.id}/content`),
+    get(`/v1/runs/${run.id}/log`, { accept: 'text/plain' }),
+  ])
+  const upload = httpRequest(slow.uploadUrl, {
+    method: 'PUT',
+    headers: { 'content-length': 2 * CHUNK_BYTES },
+  })
+  const uploaded = once(upload, 'response').then(
+    () => 'answered',
+    () => 'cut off',
+  )
+  upload.write(Buffer.alloc(CHUNK_BYTES + 100))
+  await eventually(async () => (await ask(admin, 'GET', `/v1/files/${slow.id}`)).body.receivedBytes > 0)
+
+  await ask(admin, 'DELETE', `/v1/keys/${id}`)
+  await Promise.all((await Promise.all(streams)).map(({ ended }) => ended.catch(() => {})))
+
+  const ends = downloads.map((download) =>
+    download.arrayBuffer().then(
+      () => 'whole',
+      () => 'cut off',
+    ),
+  )
+  expect(downloads.map(({ status }) => status)).toEqual([200, 200])
+  expect(await Promise.all([...ends, uploaded])).toEqual(['cut off', 'cut off', 'cut off'])
 })
 
 test('a rotated key is good beside its successor for the overlap', async () => {

@@ -35,7 +35,7 @@ import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers
 import type { App } from '../app.ts'
 import { requireNetwork } from './key-authenticator.ts'
 import { reasonOf } from './reason.ts'
-import { bearerOf, isForwarded, wantsEvents } from './request.ts'
+import { bearerOf, isForwarded } from './request.ts'
 
 /** Finds credentials of one kind. Null: the request carries none of this kind. */
 export type Authenticator = (request: FastifyRequest) => Principal | null | Promise<Principal | null>
@@ -61,8 +61,11 @@ declare module 'fastify' {
     signedFor?: string
     /** The token of a single attempt is good enough: the request may then be about that attempt alone. Only with the access `token`. */
     isByAttempt?: boolean
-    /** The request may last, always or when it asks for events: it is cut off when the caller's credential ends. */
-    isLong?: boolean | 'event-stream'
+    /**
+     * The request may last, so it is cut off when the caller's credential ends: a stream of events, one that is a stream
+     * only when it asks for events, a worker that waits for runs, or bytes that are sent as fast as the client takes them.
+     */
+    lasting?: 'stream' | 'stream_if_asked' | 'wait' | 'transfer'
     /**
      * The request changes tasks, runs or workers of one queue, and its operation refuses a key that is limited to others;
      * or it adds something that no task uses yet. Whatever else changes something is refused to keys that are limited to queues.
@@ -112,10 +115,9 @@ export function authenticateRequests(app: App, options: AuthenticationOptions): 
   app.decorateRequest('caller', null)
   app.decorateRequest('signed', null)
   app.addHook('onRequest', async (request, reply) => {
-    const { access, isLong = false } = request.is404 ? { access: 'public' as const } : configOf(request)
+    const access = request.is404 ? 'public' : configOf(request).access
     if (access === undefined) throw new Error(`${request.url} declares no access`)
-    const lasts = isLong === 'event-stream' ? wantsEvents(request) : isLong
-    const call = await callFor(request, reply, { access, isLong: lasts }, options)
+    const call = await callFor(request, reply, access, options)
     request.context = contextOf(options.facilities, {
       ...call,
       request: { id: request.id, reason: reasonOf(request) },
@@ -127,19 +129,26 @@ export function authenticateRequests(app: App, options: AuthenticationOptions): 
 async function callFor(
   request: FastifyRequest,
   reply: FastifyReply,
-  { access, isLong }: { readonly access: Access; readonly isLong: boolean },
+  access: Access,
   options: AuthenticationOptions,
 ): Promise<Call> {
   if (access === 'public') return publicCall(request)
+  const isLong = configOf(request).lasting !== undefined
+  const endWithKey = (keyId: string | null | undefined) => {
+    if (isLong && keyId != null) cutOff(reply, (end) => options.keys.onEnd(keyId, end))
+  }
   if (access === 'token') {
     const worker = await workerOf(request, options)
-    const { keyId } = worker
-    if (isLong && keyId !== null) cutOff(reply, (end) => options.keys.onEnd(keyId, end))
+    endWithKey(worker.keyId)
     request.worker = worker
     return workerCall(worker, request)
   }
   const signed = await signedOf(request, options)
-  if (signed) return signedCall(signed, request, access, options)
+  if (signed) {
+    const call = await signedCall(signed, request, access, options)
+    endWithKey(signed.keyId)
+    return call
+  }
   const principal = await principalOf(request, options)
   request.caller = { actor: principal.actor, projectId: null }
   if (access === 'self') return selfCall(principal)

@@ -5,13 +5,13 @@ import type { Actor } from '../../operations/context.ts'
 import type { App } from '../app.ts'
 import { wantsEvents } from './request.ts'
 
-/** Must be called before the routes are registered: it looks at each of them. Claims of workers are bounded by the workers. */
+/** Must be called before the routes are registered: it looks at each of them. Claims and transfers have bounds of their own. */
 export function limitStreams(app: App, maxPerCaller: number): void {
   const open = new Map<string, number>()
 
   const enter = async (request: FastifyRequest, reply: FastifyReply) => {
     const { context, routeOptions } = request
-    if (routeOptions.config.isLong === 'event-stream' && !wantsEvents(request)) return
+    if (routeOptions.config.lasting === 'stream_if_asked' && !wantsEvents(request)) return
     const caller = callerOf(context.actor)
     const count = open.get(caller) ?? 0
     if (count >= maxPerCaller) throw tooMany(maxPerCaller)
@@ -25,8 +25,9 @@ export function limitStreams(app: App, maxPerCaller: number): void {
   }
 
   app.addHook('onRoute', (route) => {
-    const { isLong = false, access } = route.config ?? {}
-    if (isLong && access !== 'token') route.preHandler = [enter, ...[route.preHandler ?? []].flat()]
+    const lasting = route.config?.lasting
+    if (lasting === 'stream' || lasting === 'stream_if_asked')
+      route.preHandler = [enter, ...[route.preHandler ?? []].flat()]
   })
 }
 

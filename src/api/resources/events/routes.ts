@@ -48,7 +48,7 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
     '/v1/events',
     {
       schema: events,
-      config: { access: 'read', isLong: true, isProjectInQuery: true },
+      config: { access: 'read', lasting: 'stream', isProjectInQuery: true },
       exposeHeadRoute: false,
     },
     async (request, reply) => {

@@ -152,7 +152,7 @@ export function fileRoutes(app: App, publicUrl: string | null): void {
     '/v1/files/:id/content',
     {
       schema: download,
-      config: { access: 'edit', signedFor: DOWNLOAD, importance: 'change' },
+      config: { access: 'edit', signedFor: DOWNLOAD, importance: 'change', lasting: 'transfer' },
       // An answer to HEAD would read the whole file.
       exposeHeadRoute: false,
     },
@@ -165,7 +165,7 @@ export function fileRoutes(app: App, publicUrl: string | null): void {
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
     ;(scope as App).put(
       '/v1/files/:id/content',
-      { schema: upload, config: { access: 'edit', signedFor: UPLOAD, isOfQueue: true } },
+      { schema: upload, config: { access: 'edit', signedFor: UPLOAD, isOfQueue: true, lasting: 'transfer' } },
       async (request, reply) => {
         transfers.enterUpload(reply, request.context.projectId)
         return present(await receive(request))

@@ -75,7 +75,7 @@ export function logRoutes(app: App, { db, clock }: Facilities, log: Logger): voi
     '/v1/runs/:id/log',
     {
       schema: read,
-      config: { access: 'read', isLong: 'event-stream', isProjectInQuery: true },
+      config: { access: 'read', lasting: 'stream_if_asked', isProjectInQuery: true },
       exposeHeadRoute: false,
     },
     async (request, reply) => {

@@ -46,7 +46,7 @@ export function streamRoutes(app: App, facilities: Facilities, log: Logger): voi
     '/v1/stream',
     {
       schema: stream,
-      config: { access: 'read', isLong: true, isProjectInQuery: true },
+      config: { access: 'read', lasting: 'stream', isProjectInQuery: true },
       exposeHeadRoute: false,
     },
     async (request, reply) => {

@@ -118,7 +118,7 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
 
   app.post(
     '/v1/worker/claim',
-    { schema: claim, config: { access: 'token', isLong: true } },
+    { schema: claim, config: { access: 'token', lasting: 'wait' } },
     async (request, reply) => {
       const { waitMs = DEFAULT_WAIT_MS, ...wanted } = request.body
       const runs = await remoteWorkers.claim(workerFrom(request), { ...wanted, waitMs }, untilClosed(reply))
