@@ -18,9 +18,11 @@ import { startSink } from '../support/sink.ts'
 
 const CANARY = 'canary-"4b7e"/ö +\\end'
 const ADDRESS = 'canary-4b7e@example.com'
+/** The token of a Slack address that a task is given as it is. */
+const TOKEN = 'Canary4b7eOfSlackAddress'
 
 /** Every way in which it may be told. */
-const FORMS = [CANARY, ADDRESS].flatMap((value) => {
+const FORMS = [CANARY, ADDRESS, TOKEN].flatMap((value) => {
   const bytes = Buffer.from(value)
   const json = JSON.stringify(value).slice(1, -1)
   return [
@@ -98,6 +100,7 @@ const planted = (url: string): readonly object[] => [
     text: '{{secret.CANARY}}',
     blocks: [{ t: '{{secret.CANARY}}' }],
   },
+  { type: 'slack', url: `${url}/services/T000/B000/${TOKEN}`, text: 'an address in clear' },
   {
     type: 'email',
     to: ['{{secret.ADDRESS}}', 'bob@example.com'],
@@ -224,6 +227,7 @@ test('a canary in every place is found nowhere', async () => {
   for (const form of [
     encodeURIComponent(CANARY).replace(/[!'()*]/g, ''),
     JSON.stringify(JSON.stringify(CANARY)).slice(3, -3),
+    `/services/T000/B000/${TOKEN}`,
   ])
     expect(told).toContain(form)
   expect(given?.payload).toEqual({ token: CANARY })
@@ -232,6 +236,7 @@ test('a canary in every place is found nowhere', async () => {
   const dump = await dumpOf(db)
   expect(dump).toContain('[secret CANARY]')
   expect(dump).toContain('[secret ADDRESS]')
+  expect(dump).toMatch(/\[secret SLACK_[0-9A-F]{16}\]/)
   expect(tellsIn(dump)).toEqual([])
   await db.run(sql`checkpoint`)
   const files = filesWith(dataDir, [MARKER])

@@ -128,6 +128,16 @@ test('a Slack address keeps its secret part as a secret', async () => {
   expect(JSON.stringify(run)).not.toContain('B000')
 })
 
+test('a Slack address that is given as it is is called as it was given, and told by nobody', async () => {
+  const path = '/given/T000/B000/CanaryTokenOfAnAddress00'
+
+  const run = await runOf({ type: 'slack', url: `${sink.url}${path}`, text: 'hi' })
+
+  expect(lastHit('/given')).toMatchObject({ path, body: '{"text":"hi"}' })
+  expect(JSON.stringify(run)).toMatch(/\[secret SLACK_[0-9A-F]{16}\]/)
+  expect(JSON.stringify(run)).not.toContain('CanaryToken')
+})
+
 test('a remote worker is given the values for its attempt, and its reports are kept without them', async () => {
   await set('HANDLED', CANARY)
   const id = await aManualTask(node, {

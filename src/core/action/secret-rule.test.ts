@@ -65,4 +65,7 @@ test('what only refers to secrets is no secret itself', () => {
       text: '',
     }),
   ).toBe(true)
+  expect(
+    hasSecretUrl({ type: 'slack', url: 'https://chat.example.com/hooks/{{secret.SLACK}}?key=x', text: '' }),
+  ).toBe(true)
 })

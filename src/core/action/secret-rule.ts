@@ -52,8 +52,8 @@ const SCHEME = /^(bearer|basic|token|apikey|api-key)? *$/i
 export const isOnlyReference = (value: string): boolean =>
   hasReference(value) && SCHEME.test(replaceReferences(value, () => ''))
 
-/** Whether the part of an address that makes it a secret is stored elsewhere. */
-const endsInReference = (url: string): boolean => isReference(/\/([^/?#]*)[?#]?[^/]*$/.exec(url)?.[1] ?? '')
+/** Whether the part of an address that makes it a secret is stored elsewhere. A query behind it may hold another secret. */
+const endsInReference = (url: string): boolean => isReference(/\/([^/?#]*)$/.exec(url)?.[1] ?? '')
 
 /** Hosts on which whoever knows the path of an address can write to a channel. */
 const WEBHOOK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com'])

@@ -1,6 +1,7 @@
 /** Secrets of a project: written by whoever may edit, read by nobody. Only attempts are given their values. */
 import { mailSecretsOf } from '../../core/action/mail-settings.ts'
-import { Refusal } from '../../core/errors.ts'
+import { invalidInput, Refusal } from '../../core/errors.ts'
+import { mayHold } from '../../core/secret/slack-address.ts'
 import { secretBinding } from '../../secrets/vault.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { lockProject, mailSettingsOf } from '../../store/projects/projects.ts'
@@ -30,9 +31,13 @@ export interface WrittenSecret extends SecretRow {
   readonly isNew: boolean
 }
 
+const OTHER_TOKEN =
+  'is not the token that this secret was made for: a Slack address was stored as it, and its name follows from its value. Edit the tasks that use the address, or choose another name'
+
 /** Makes a secret, or a new version of it. From then on attempts that begin are given the new value. */
 export async function setSecret(context: Context, name: string, value: string): Promise<WrittenSecret> {
   const { db, projectId, vault } = context
+  if (!mayHold(name, value)) throw invalidInput([{ pointer: '/value', detail: OTHER_TOKEN }])
   const ring = vault.requireRing()
   const [closed] = await db.run(closeToOlderBuilds())
   if (!closed) throw await olderNodesAlive(context)
@@ -51,7 +56,7 @@ export async function setSecret(context: Context, name: string, value: string): 
     const before = row.isNew ? {} : { before: { version: version - 1 } }
     await recordChange(tx, context, {
       action: 'secret.set',
-      subject: subjectOf(name),
+      subject: secretSubject(name),
       ...before,
       after: { version },
     })
@@ -111,12 +116,13 @@ export async function removeSecret(
     if (users.length > 0 || isInMail) throw inUse(name, users, isInMail)
     await tx.run(deleteSecret({ projectId, name }))
     const before = { version: row.version }
-    await recordChange(tx, context, { action: 'secret.delete', subject: subjectOf(name), before })
+    await recordChange(tx, context, { action: 'secret.delete', subject: secretSubject(name), before })
   })
   vault.forget()
 }
 
-const subjectOf = (name: string) => ({ kind: 'secret', id: name, name }) as const
+/** A secret as entries of the audit log name it. */
+export const secretSubject = (name: string) => ({ kind: 'secret', id: name, name }) as const
 
 function inUse(name: string, users: readonly SecretUser[], isInMail: boolean): Refusal {
   const named = users.slice(0, MAX_NAMED).map((task) => `${task.name ?? task.key ?? task.id}`)

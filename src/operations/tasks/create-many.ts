@@ -22,6 +22,7 @@ import {
 } from '../idempotency.ts'
 import { admitTasks, limitsStorage } from '../limits/admit-tasks.ts'
 import { limitsOf, type TaskLimits } from '../limits/task-limits.ts'
+import { keepTokens, withoutTokens } from '../secrets/slack-tokens.ts'
 import { checkedItems, type ListItem } from '../validation/checked-items.ts'
 import { type Batch, batchOf, newTask, rowOf, storageOf, storeTasks } from './create-task.ts'
 import { withWaits } from './task-files.ts'
@@ -54,17 +55,19 @@ const pointerTo = (index: number) => `/tasks/${index}`
 /** Stores tasks, all or none. */
 export async function createManyTasks(context: Context, request: CreateManyRequest): Promise<Answer> {
   const { items, traceparent, write } = request
-  const { inputs, repeat } = await validated(request)
+  const { inputs: given, repeat } = await validated(request)
   const sizes = items.map(({ bytes }) => bytes)
   const ends = chunkEnds(sizes)
   const isLong = sizes.reduce((sum, size) => sum + size, 0) > MAX_ANSWERED_AT_ONCE_BYTES
   let hints: DueHint[] = []
   const answer = await answerOnce(context, repeat, async () => {
     const limits = await limitsOf(context)
+    const { inputs, tokens } = await withoutTokens(context, given)
     const wanted = await made(context, inputs, { traceparent, limits })
     const use = limitsStorage(limits.project) ? storageOf(wanted) : null
     return withDeadlockRetry(context.db, async (tx) => {
       if (use) await admitTasks(tx, context, limits.project, use)
+      if (tokens.size > 0) await keepTokens(tx, context, tokens)
       const tasks = await withWaits(tx, context.projectId, wanted, pointerTo)
       hints = tasks.flatMap(({ shard, first }) =>
         first ? { shard, at: first.at + (first.jitterMs ?? 0) } : [],

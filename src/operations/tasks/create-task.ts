@@ -10,6 +10,7 @@ import type { Context } from '../context.ts'
 import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember } from '../idempotency.ts'
 import { limitsStorage, withRoom } from '../limits/admit-tasks.ts'
 import { bytesOf, keepLimits, limitsOf, type TaskLimits } from '../limits/task-limits.ts'
+import { inTransactionFor, keepTokens, withoutTokens } from '../secrets/slack-tokens.ts'
 import { defineTask, firstRow } from './define-task.ts'
 import { refuseProgramLimits } from './program-limits.ts'
 import { inTransactionWithFiles, markWaits, namesFiles } from './task-files.ts'
@@ -25,18 +26,24 @@ export interface CreateRequest {
 
 /** Stores a task and answers once it is committed. */
 export function createTask(context: Context, request: CreateRequest): Promise<Answer> {
-  const { input, traceparent, repeat, present } = request
+  const { input: given, traceparent, repeat, present } = request
   return answerOnce(context, repeat, async () => {
     const limits = await limitsOf(context)
+    const {
+      inputs: [input = given],
+      tokens,
+    } = await withoutTokens(context, [given])
     const { task, lane } = newTask(context, input, { traceparent, limits })
     await context.lanes.ensure(context.db, [lane])
-    const store = (db: Queryable, tasks: readonly NewTask[]) =>
-      storeOne(context, db, { tasks, repeat, present })
+    const store = async (db: Queryable, tasks: readonly NewTask[]) => {
+      if (tokens.size > 0) await keepTokens(db, context, tokens)
+      return storeOne(context, db, { tasks, repeat, present })
+    }
     const { answer, first } = namesFiles(task)
       ? await inTransactionWithFiles(context, task, { limits: limits.project, use: storageOf([task]), store })
       : limitsStorage(limits.project)
         ? await withRoom(context, limits.project, storageOf([task]), (tx) => store(tx, [task]))
-        : await store(context.db, [task])
+        : await inTransactionFor(tokens, context.db, (db) => store(db, [task]))
     if (first) context.wakeUps.announceDue([{ shard: task.shard, at: first.at + (first.jitterMs ?? 0) }])
     return answer
   })

@@ -11,6 +11,7 @@ import { Refusal } from '../../core/errors.ts'
 import { shardOf } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
 import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { tokenlessDefinition } from '../../core/secret/slack-address.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { isRetiming, type TaskEdit } from '../../core/task/task-input.ts'
 import { changesBetween } from '../../core/task/version-diff.ts'
@@ -25,6 +26,7 @@ import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { admitEdit, limitsStorage } from '../limits/admit-tasks.ts'
 import { keepLimits, limitsOf } from '../limits/task-limits.ts'
+import { keepTokens, withoutTokens } from '../secrets/slack-tokens.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
 import { endOverdue, endWait, recordPause } from './pause-task.ts'
@@ -42,9 +44,15 @@ export interface Edit {
   readonly by: string | null
 }
 
-export function editTask(context: Context, { id, edit, expected, by }: Edit): Promise<void> {
-  const note = { by, reason: edit.reason ?? null, rollbackOf: null }
-  return redefine(context, { id, expected, note }, async (task, now) => {
+export async function editTask(context: Context, { id, edit: given, expected, by }: Edit): Promise<void> {
+  const note = { by, reason: given.reason ?? null, rollbackOf: null }
+  const {
+    inputs: [edit = given],
+    tokens,
+  } = await withoutTokens(context, [given])
+  await redefine(context, { id, expected, note }, async (task, now, tx) => {
+    // Also where nothing else changes: the secret may have been deleted.
+    if (tokens.size > 0) await keepTokens(tx, context, tokens)
     const edited = {
       key: edit.key === undefined ? task.key : edit.key,
       name: edit.name === undefined ? task.name : edit.name,
@@ -56,11 +64,23 @@ export function editTask(context: Context, { id, edit, expected, by }: Edit): Pr
   })
 }
 
-/** Whoever deploys the same task again changes nothing: neither a version nor a skipped occurrence is lost to it. */
-const isSame = (
-  { key, name, owner, tags, definition }: changes.LockedTask,
-  edited: Omit<Redefined, 'isRetimed'>,
-): boolean => changesBetween({ key, name, owner, tags, definition }, edited).length === 0
+/**
+ * Whoever deploys the same task again changes nothing: neither a version nor a skipped occurrence is lost to it. An address is the same
+ * whether its tokens are stored as secrets or not.
+ */
+function isSame(
+  { key, name, owner, tags, ...task }: changes.LockedTask,
+  { definition: edited, ...fields }: Omit<Redefined, 'isRetimed'>,
+): boolean {
+  const definition = tokenless(task.definition)
+  return (
+    changesBetween({ key, name, owner, tags, definition }, { ...fields, definition: tokenless(edited) })
+      .length === 0
+  )
+}
+
+const tokenless = (definition: TaskDefinition): TaskDefinition =>
+  tokenlessDefinition(definition)?.value ?? definition
 
 /** What is to be redefined, from which version, and the note that goes with it. */
 export interface Redefinition {

@@ -3,6 +3,7 @@
  * nothing that was written meanwhile is lost. Secrets that sign are stored plain where they were made before there were keys.
  */
 import { list, part, sql } from '../database/sql.ts'
+import { hexOf } from './secrets.ts'
 
 /** Where encrypted values are. */
 export const SEALED_TABLES = ['secret', 'signing_secret', 'endpoint_signing_secret', 'subscription'] as const
@@ -77,6 +78,3 @@ export function replaceSealed(table: SealedTable, rows: readonly Resealed[]) {
         where s.id = i.id::uuid and ${subscriptionValue} = i.before returning i.id`
   }
 }
-
-/** As bytea is written. */
-const hexOf = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`

@@ -50,6 +50,38 @@ export const insertSecretVersion = ({ projectId, name, version, value, keyId }: 
   insert into secret_version (project_id, name, version, value, key_id)
   values (${projectId}, ${name}, ${version}, ${value}, ${keyId})`
 
+/** Those of some secrets that exist. None of them is deleted before the commit. */
+export const holdSecrets = (projectId: string, names: readonly string[]) => sql<{ name: string }>`
+  select name from secret where project_id = ${projectId} and name = any(${list(names, (name) => name)}::text[])
+  order by name for key share`
+
+/** Makes secrets that do not exist; no row when the project would have more than it may. */
+export const insertSecrets = ({
+  projectId,
+  names,
+  most,
+}: {
+  projectId: string
+  names: readonly string[]
+  most: number
+}) => sql<{ name: string; version: number }>`
+  insert into secret (project_id, name, version)
+  select ${projectId}::uuid, n.name,
+         1 + coalesce((select max(version) from secret_version v where v.project_id = ${projectId}::uuid and v.name = n.name), 0)
+  from unnest(${list(names, (name) => name)}::text[]) as n(name)
+  where (select count(*) from secret where project_id = ${projectId}::uuid) + ${names.length}::integer <= ${most}::integer
+  returning name, version`
+
+/** Stores the values of secrets that were just made. */
+export const insertSecretVersions = (versions: readonly StoredVersion[]) => sql`
+  insert into secret_version (project_id, name, version, value, key_id)
+  select * from unnest(
+    ${list(versions, (v) => v.projectId)}::uuid[], ${list(versions, (v) => v.name)}::text[], ${list(versions, (v) => v.version)}::integer[],
+    ${list(versions, (v) => hexOf(v.value))}::bytea[], ${list(versions, (v) => v.keyId)}::text[])`
+
+/** As bytea is written. */
+export const hexOf = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`
+
 /** Which secrets to read, in the order of their names. */
 export interface SecretPage {
   readonly projectId: string

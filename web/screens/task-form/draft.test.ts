@@ -67,6 +67,9 @@ test.each<Partial<Task>>([
     },
   },
   { action: { type: 'slack', url: 'https://example.com/', text: 'hello' } },
+  {
+    action: { type: 'slack', url: 'https://example.com/T0/{{secret.SLACK_0123456789ABCDEF}}', text: 'hello' },
+  },
   { action: { type: 'slack', url: 'https://example.com/', blocks: [{ type: 'divider' }] } },
   { action: { type: 'email', to: 'ada@example.com', subject: 'hello', text: 'you' } },
   {

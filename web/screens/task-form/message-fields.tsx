@@ -98,7 +98,10 @@ export function SlackFields(props: PartProps) {
   const { draft, change, errorAt } = props
   return (
     <>
-      <Url {...props} description="The incoming webhook. Anyone who has this URL can post to the channel." />
+      <Url
+        {...props}
+        description="The incoming webhook. Anyone who has this URL can post to the channel, so its token is stored as a secret."
+      />
       <Message {...props} />
       <Textarea
         label="Blocks"
