@@ -846,6 +846,7 @@ create index task_that_goes_on on task (id) where cancelled_at is null and pause
 create index task_that_is_manual on task (project_id, id) where cancelled_at is null and ((definition -> 'schedule'::text) ->> 'type'::text) = 'manual'::text;
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
 create index task_with_a_duty on task (id) where cancelled_at is null and (resume_at is not null or skip_until is not null);
+create index task_with_plain_address on task (id) where action_type = 'slack'::text and (definition #>> '{action,url}'::text[]) ~ '^[^/]*//[^/?#]*[/?](.*[/?&=])?[A-Za-z0-9._~-]{16,}([/?&#]|$)'::text;
 
 create table backfill (
   id           uuid not null,
@@ -949,6 +950,7 @@ create table task_version (
   constraint task_version_pkey primary key (task_id, version),
   constraint task_version_task_id_fkey foreign key (task_id) references task(id) on delete cascade
 );
+create index task_version_with_plain_address on task_version (task_id, version) where (definition #>> '{action,type}'::text[]) = 'slack'::text and (definition #>> '{action,url}'::text[]) ~ '^[^/]*//[^/?#]*[/?](.*[/?&=])?[A-Za-z0-9._~-]{16,}([/?&#]|$)'::text;
 
 create table unwatched (
   shard    smallint not null,

@@ -35,9 +35,10 @@ interface KeptOverride {
 }
 
 /**
- * Definitions by task and version. A version never changes until its task is deleted, so what is cached cannot be stale; the cache
- * is bounded, and what it does not hold is read in one statement a batch. One-off tasks are not kept: each
- * is asked for once. What a run that somebody asked for does otherwise is its own, and is read with it.
+ * Definitions by task and version. Until its task is deleted a version always does the same, so what is cached cannot be stale: where the
+ * address of a message to Slack has been moved to a secret since, it is the same address. The cache is bounded, and what it does not hold is
+ * read in one statement a batch. One-off tasks are not kept: each is asked for once. What a run that somebody asked for does otherwise is
+ * its own, and is read with it.
  * What is large is kept without its action, so that what waits in memory is bounded in bytes by how many runs wait.
  */
 export class Definitions {

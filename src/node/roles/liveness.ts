@@ -1,5 +1,6 @@
 /** The liveness role: taking runs back from dead nodes, and maintenance. */
 import { Reaper } from '../../liveness/reaper.ts'
+import { AddressSealer } from '../../maintenance/address-sealer.ts'
 import { Archiver } from '../../maintenance/archiver.ts'
 import { Auditor } from '../../maintenance/audit/auditor.ts'
 import { Expiry } from '../../maintenance/expiry.ts'
@@ -58,6 +59,7 @@ export function livenessRole({
     }),
     new Tally({ db: upkeep, log }),
     new SigningSealer({ db: engine, vault, log }),
+    new AddressSealer({ facilities: { ...facilities, db: connections.delivery }, log }),
     new Auditor({ db: engine, transport: new PostgresTransport(engine), wakeUps, log }),
     new LaneRepair({ db: engine, wakeUps, log }),
     new Expiry({ db: upkeep, wakeUps, log }),

@@ -1,6 +1,6 @@
 import { maskedAction } from '../../core/action/masked-action.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import { replaceErased } from '../../store/tasks/erase-secrets.ts'
+import { rewriteVersions } from '../../store/tasks/rewrite-versions.ts'
 import { type VersionRow, versionsOf } from '../../store/tasks/task-versions.ts'
 
 /** Versions that are read at once; a page of them is bounded in bytes too. */
@@ -17,7 +17,7 @@ export async function eraseSecrets(tx: Queryable, taskId: string): Promise<void>
     const last = rows.at(-1)
     if (last === undefined) return
     const erased = rows.flatMap(withoutSecrets)
-    if (erased.length > 0) await tx.run(replaceErased(taskId, erased))
+    if (erased.length > 0) await tx.run(rewriteVersions(taskId, erased))
     before = last.version
   }
 }

@@ -2,15 +2,15 @@ import type { TaskDefinition } from '../../core/task/task.ts'
 import { list, sql } from '../database/sql.ts'
 import { briefForm, storedForm } from './stored-definition.ts'
 
-/** A version of a task, and what remains of it. */
-export interface ErasedVersion {
+/** A version of a task, and what it says from now on. */
+export interface RewrittenVersion {
   readonly version: number
   readonly definition: TaskDefinition
 }
 
-/** Replaces definitions of a deleted task by what remains of them: the one that held last, and those before it. */
-export function replaceErased(taskId: string, erased: readonly ErasedVersion[]) {
-  const forms = erased.map(({ version, definition }) => ({ version, form: storedForm(definition) }))
+/** Replaces definitions of a task that the caller has locked, the current one and those before it, without making a version. */
+export function rewriteVersions(taskId: string, rewritten: readonly RewrittenVersion[]) {
+  const forms = rewritten.map(({ version, definition }) => ({ version, form: storedForm(definition) }))
   return sql`
     with input as materialized (
       select * from unnest(
@@ -18,7 +18,7 @@ export function replaceErased(taskId: string, erased: readonly ErasedVersion[]) 
         as i(version, definition, brief)
     ), latest as (
       update task t set definition = i.definition, brief = i.brief
-      from input i where t.id = ${taskId} and t.deleted_at is not null and t.version = i.version
+      from input i where t.id = ${taskId} and t.version = i.version
     )
     update task_version v set definition = i.definition, brief = i.brief
     from input i where v.task_id = ${taskId} and v.version = i.version`

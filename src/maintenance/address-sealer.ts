@@ -1,0 +1,61 @@
+import { Refusal } from '../core/errors.ts'
+import { contextOf, type Facilities, systemCall } from '../operations/context.ts'
+import { canKeepTokens } from '../operations/secrets/slack-tokens.ts'
+import { sealAddresses } from '../operations/tasks/seal-addresses.ts'
+import { LoopService } from '../runtime/loop-service.ts'
+import { tasksWithPlainAddress } from '../store/tasks/plain-addresses.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+const EVERY_MS = 10_000
+/** While there is more to do, one batch follows another. */
+const AGAIN_MS = 10
+const BATCH = 100
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Stores the tokens of Slack addresses as secrets that were stored in clear: by an earlier release, or while a node had no key. It begins
+ * once every living node holds the key. Each task is a transaction of its own, so that it can end anywhere, and several nodes may do so at
+ * once. What cannot be stored keeps none of the others back.
+ */
+export class AddressSealer extends LoopService {
+  readonly #facilities: Facilities
+  readonly #log: Logger
+  /** Projects without room for more secrets, of which the log knows. */
+  readonly #full = new Set<string>()
+  #after = BEFORE_ALL
+
+  constructor({ facilities, log }: { facilities: Facilities; log: Logger }) {
+    super({ name: 'Slack addresses to encrypt', everyMs: EVERY_MS, log })
+    this.#facilities = facilities
+    this.#log = log
+  }
+
+  /** One batch; tests call this instead of waiting for the timer. */
+  async runOnce(): Promise<number | undefined> {
+    const { db, vault } = this.#facilities
+    if (!vault.isReady) return undefined
+    const found = await db.run(tasksWithPlainAddress({ after: this.#after, limit: BATCH }))
+    if (found.length > 0 && !(await canKeepTokens(this.#facilities))) return undefined
+    let versions = 0
+    for (const { taskId, projectId } of found) {
+      this.#after = taskId
+      versions += await this.#seal(taskId, projectId)
+    }
+    if (versions > 0) this.#log.info({ versions }, 'Slack addresses encrypted')
+    if (found.length === BATCH) return AGAIN_MS
+    this.#after = BEFORE_ALL
+    return undefined
+  }
+
+  async #seal(taskId: string, projectId: string): Promise<number> {
+    try {
+      return await sealAddresses(contextOf(this.#facilities, systemCall('address-sealer', projectId)), taskId)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'too_many_stored_secrets') throw error
+      if (!this.#full.has(projectId))
+        this.#log.warn({ projectId, reason: error.message }, 'Slack addresses stay unencrypted')
+      this.#full.add(projectId)
+      return 0
+    }
+  }
+}
