@@ -159,7 +159,7 @@ test('more addresses than the project can have secrets are refused as a whole', 
 
 test('what was stored in clear is moved once every node can read secrets, without a new version', async () => {
   const [token, earlier] = [aToken(), aToken()]
-  const sealer = new AddressSealer({ facilities: context, log: silentLogger() })
+  const [sealer, another] = [1, 2].map(() => new AddressSealer({ facilities: context, log: silentLogger() }))
   const plainTasks = () => db.run(tasksWithPlainAddress({ after: BEFORE_ALL, limit: 100 }))
   let id = ''
   await withNode({ version: '0.1.0', secrets: null }, async () => {
@@ -167,13 +167,16 @@ test('what was stored in clear is moved once every node can read secrets, withou
     id = (await send('POST', '/v1/tasks', { ...task(earlier), ...scheduled })).body.id
     await send('PATCH', `/v1/tasks/${id}`, { action: task(token).action })
     await send('PATCH', `/v1/tasks/${id}`, { name: 'third' })
-    await sealer.runOnce()
+    // The release before stored large definitions without telling them in brief.
+    await db.run(sql`update task set brief = null where id = ${id}`)
+    await db.run(sql`update task_version set brief = null where task_id = ${id}`)
+    await sealer?.runOnce()
     expect([await isStored(token), await isStored(earlier)]).toEqual([true, true])
   })
   const before = (await send('GET', `/v1/tasks/${id}`)).body
 
   await eventually(async () => {
-    await sealer.runOnce()
+    await Promise.all([sealer?.runOnce(), another?.runOnce()])
     return (await plainTasks()).length === 0
   })
 
