@@ -1,53 +1,79 @@
 import { describe, expect, test } from 'vitest'
 import { LeasedQuota, type QuotaAnswer, type QuotaPolicy, type QuotaQuestion } from './leased-quota.ts'
 
+interface Sent {
+  admitted: boolean | null
+  readonly at: number
+}
+
+/** What is late is let through, and owed. */
+const LONGEST_WAIT_MS = 250
+
 /** A bucket as the database keeps it, and nodes that ask it with some delay, on a clock that the test moves. */
 class Simulation {
   now = 0
-  readonly nodes: LeasedQuota[]
+  readonly nodes: { readonly quota: LeasedQuota; waiting: Sent[]; isAsking: boolean }[]
   questions = 0
   readonly #policy: QuotaPolicy
+  readonly #answerMs: number
   #nextAt = 0
-  readonly #answers: { at: number; deliver: () => void }[] = []
+  #answers: { readonly at: number; readonly deliver: () => void }[] = []
 
-  constructor(policy: QuotaPolicy, nodes: number) {
+  constructor(policy: QuotaPolicy, nodes: number, answerMs = 2) {
     this.#policy = policy
-    this.nodes = Array.from({ length: nodes }, () => new LeasedQuota(policy, 0))
+    this.#answerMs = answerMs
+    this.nodes = Array.from({ length: nodes }, () => ({
+      quota: new LeasedQuota(policy, 0),
+      waiting: [],
+      isAsking: false,
+    }))
   }
 
   /** One request on a node. It counts as admitted or refused once that is decided. */
-  request(node: number): { admitted: boolean | null } {
-    const result: { admitted: boolean | null } = { admitted: null }
-    const quota = this.nodes[node] as LeasedQuota
-    const taking = quota.take(this.now)
-    if (taking === 'unknown')
-      this.#ask(quota, 1, () => (result.admitted = quota.retake(this.now) === 'taken'))
-    else {
-      result.admitted = taking === 'taken'
-      if (quota.shouldAsk(this.now)) this.#ask(quota, 0, () => {})
-    }
-    return result
+  request(index: number): Sent {
+    const sent: Sent = { admitted: null, at: this.now }
+    const node = this.nodes[index] as Simulation['nodes'][number]
+    const taking = node.quota.take(this.now)
+    if (taking !== 'unknown') sent.admitted = taking === 'taken'
+    else if (node.waiting.length >= this.#policy.burst) sent.admitted = false
+    else node.waiting.push(sent)
+    this.#askFor(node)
+    return sent
   }
 
   /** Lets time pass. */
   pass(ms: number): void {
     this.now += ms
-    for (const quota of this.nodes) if (quota.shouldAsk(this.now)) this.#ask(quota, 0, () => {})
-    for (const due of this.#answers.filter(({ at }) => at <= this.now)) {
-      this.#answers.splice(this.#answers.indexOf(due), 1)
-      due.deliver()
+    for (const node of this.nodes) {
+      for (const late of node.waiting.filter(({ at }) => this.now - at >= LONGEST_WAIT_MS)) {
+        node.quota.lend()
+        late.admitted = true
+      }
+      node.waiting = node.waiting.filter(({ admitted }) => admitted === null)
+      this.#askFor(node)
     }
+    const due = this.#answers.filter(({ at }) => at <= this.now)
+    this.#answers = this.#answers.filter(({ at }) => at > this.now)
+    for (const { deliver } of due) deliver()
   }
 
-  #ask(quota: LeasedQuota, waiting: number, then: () => void): void {
-    const question = quota.ask(this.now, waiting)
+  #askFor(node: Simulation['nodes'][number]): void {
+    const { quota } = node
+    const waiting = [...node.waiting]
+    if (node.isAsking || (waiting.length === 0 && !quota.shouldAsk(this.now))) return
+    node.isAsking = true
+    const question = quota.ask(this.now, waiting.length)
     const answer = this.#lease(question)
     this.questions++
     const deliver = () => {
+      node.isAsking = false
       quota.answer(answer, question.wanted, this.now)
-      then()
+      for (const sent of waiting)
+        if (sent.admitted === null) sent.admitted = quota.retake(this.now) === 'taken'
+      node.waiting = node.waiting.filter(({ admitted }) => admitted === null)
+      this.#askFor(node)
     }
-    this.#answers.push({ at: this.now + 2, deliver })
+    this.#answers.push({ at: this.now + this.#answerMs, deliver })
   }
 
   #lease({ owed, wanted }: QuotaQuestion): QuotaAnswer {
@@ -62,7 +88,7 @@ class Simulation {
 
 /** Sends requests to nodes in turn, so many a second, and tells how many were let through. */
 function send(simulation: Simulation, { perSecond, seconds }: { perSecond: number; seconds: number }) {
-  const sent: { admitted: boolean | null }[] = []
+  const sent: Sent[] = []
   for (let ms = 0, owed = 0; ms < seconds * 1_000; ms++) {
     for (owed += perSecond / 1_000; owed >= 1; owed--)
       sent.push(simulation.request(sent.length % simulation.nodes.length))
@@ -101,6 +127,39 @@ describe('over three nodes', () => {
 
     expect(admitted).toBeLessThanOrEqual(200 + 5 * 200 + 5)
   })
+})
+
+describe.each([2, 100, 300, 2_000])('with answers after %i ms', (answerMs) => {
+  test.each([
+    [2, 1_800_000, 3],
+    [2, 1_800_000, 30],
+    [10, 100, 30],
+    [1, 1_000, 3],
+  ])(
+    'a quota of %i, one more each %i ms, is held against %i requests a second',
+    (burst, gapMs, perSecond) => {
+      const [seconds, nodes] = [120, 3]
+      const simulation = new Simulation({ burst, gapMs }, nodes, answerMs)
+
+      const { admitted } = send(simulation, { perSecond, seconds })
+
+      // Until a node has heard once, it lets through what could not be decided about in time.
+      const unheard = nodes * (1 + burst) * Math.ceil((2 * answerMs) / LONGEST_WAIT_MS)
+      expect(admitted).toBeLessThanOrEqual(burst + (seconds * 1_000) / gapMs + unheard)
+    },
+  )
+})
+
+test('a node that has heard that the bucket is empty remembers it, also when it asked for nothing', () => {
+  const quota = new LeasedQuota({ gapMs: 1_800_000, burst: 2 }, 0)
+  quota.lend()
+
+  const question = quota.ask(0, 0)
+  quota.answer({ granted: 0, left: -1, opensInMs: 3_600_000 }, question.wanted, 400)
+
+  expect(question).toEqual({ owed: 1, wanted: 0 })
+  expect(quota.take(420)).toBe('refused')
+  expect(quota.take(3_600_000)).toBe('unknown')
 })
 
 test('what a node has and does not use is given back, so that another can have it', () => {

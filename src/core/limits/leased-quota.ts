@@ -62,6 +62,7 @@ export class LeasedQuota {
   /** What the bucket held when last heard of. */
   #left: number
   #heardAt: number
+  #askedAt: number
   #emptyUntil = Number.NEGATIVE_INFINITY
   #blindUntil = Number.NEGATIVE_INFINITY
   #isAsking = false
@@ -75,6 +76,7 @@ export class LeasedQuota {
     this.policy = policy
     this.#left = policy.burst
     this.#heardAt = now
+    this.#askedAt = now
     this.#usedAt = now
     this.#seenSince = now
   }
@@ -116,6 +118,7 @@ export class LeasedQuota {
   /** The question to put to the bucket while so many requests wait for it. Nothing else is asked until it was answered. */
   ask(now: number, waiting: number): QuotaQuestion {
     this.#isAsking = true
+    this.#askedAt = now
     const isUnused = waiting === 0 && now - this.#usedAt >= UNUSED_MS
     const owed = isUnused ? -this.#credit : Math.max(0, -this.#credit)
     this.#credit += owed
@@ -128,7 +131,13 @@ export class LeasedQuota {
     this.#credit += granted
     this.#left = left
     this.#heardAt = now
-    this.#emptyUntil = granted < wanted ? now + Math.max(opensInMs, EMPTY_PAUSE_MS) : Number.NEGATIVE_INFINITY
+    // An answer may have taken long: the bucket fills since the question, if not since before.
+    this.#emptyUntil =
+      granted < wanted
+        ? now + Math.max(opensInMs, EMPTY_PAUSE_MS)
+        : left < 1
+          ? this.#askedAt + opensInMs
+          : Number.NEGATIVE_INFINITY
   }
 
   /** The bucket could not be asked. Until it is tried again requests are not counted: without the database they fail anyway. */

@@ -26,7 +26,8 @@ export interface QuotaGrant {
 
 /**
  * Counts and leases requests; a quota without a row is left out. Quotas are locked in the order of their ids. A clock that was
- * set back makes `next_at` look far away: it is brought back to twice what the quota holds, and a second.
+ * set back makes `next_at` look far away: whoever takes brings it back to twice what the quota holds, and a second. Whoever only
+ * gives back does not: it may not have heard that the rate is another by now, by which that is not far.
  */
 export const leaseRequests = (requests: readonly QuotaRequest[]) => sql<QuotaGrant>`
   with asked as materialized (
@@ -37,7 +38,8 @@ export const leaseRequests = (requests: readonly QuotaRequest[]) => sql<QuotaGra
     select id, next_at from request_quota where id in (select id from asked) order by id for update
   ), owing as materialized (
     select a.*, c.at, greatest(0, a.owed * a.gap + greatest(0, least(
-      extract(epoch from l.next_at - c.at)::float8 * 1000000, 2 * a.burst * a.gap + 1000000))) as ahead
+      extract(epoch from l.next_at - c.at)::float8 * 1000000,
+      case when a.owed < 0 then 'infinity' else 2 * a.burst * a.gap + 1000000 end))) as ahead
     from asked a join locked l on l.id = a.id cross join lateral (select clock_timestamp() as at from locked limit 1) c
   ), leased as materialized (
     select o.*, greatest(0, least(o.wanted, floor(o.burst - o.ahead / o.gap + 0.000001))) as granted from owing o
