@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { IS_BALANCED } from '../support/balancer.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestApp } from './test-app.ts'
@@ -31,6 +32,12 @@ const action = { type: 'sleep', duration: '0s' }
 const later = { type: 'once', at: '2099-01-01T00:00:00Z' }
 const create = (task: Record<string, unknown> = {}, node = send) =>
   node('POST', '/v1/tasks', { action, schedule: later, ...task })
+/** Where counting took long, what was counted holds for a moment. */
+const createOnceThereIsRoom = (task: Record<string, unknown> = {}) =>
+  eventually(async () => {
+    const answer = await create(task)
+    return answer.status === 201 && answer
+  })
 
 beforeEach(async () => {
   await db.run(sql`delete from agenda`)
@@ -64,13 +71,14 @@ describe('tasks', () => {
 
   test('a task that ended makes room, and one that goes on again takes it', async () => {
     await known({ maxTasks: 2 })
-    const [first, second] = [(await create()).body, (await create({ schedule: { type: 'manual' } })).body]
+    const { body: first } = await createOnceThereIsRoom()
+    const { body: second } = await create({ schedule: { type: 'manual' } })
     const third = await create()
 
     await send('DELETE', `/v1/tasks/${first.id}`)
-    const fourth = await create()
+    const fourth = await createOnceThereIsRoom()
     await db.run(sql`delete from agenda where task_id = ${fourth.body.id}`)
-    const fifth = await create()
+    const fifth = await createOnceThereIsRoom()
     const revived = await send('PATCH', `/v1/tasks/${fourth.body.id}`, {
       schedule: { type: 'once', at: '2098-01-01T00:00:00Z' },
     })
@@ -78,9 +86,7 @@ describe('tasks', () => {
     const sixth = await create()
     const renamed = await send('PATCH', `/v1/tasks/${second.id}`, { name: 'the same task' })
 
-    expect([third, fourth, fifth, paused, sixth, renamed].map(({ status }) => status)).toEqual([
-      409, 201, 201, 200, 409, 200,
-    ])
+    expect([third, paused, sixth, renamed].map(({ status }) => status)).toEqual([409, 200, 409, 200])
     expect(revived).toMatchObject({ status: 409, body: { code: 'too_many_tasks' } })
   })
 
@@ -107,11 +113,7 @@ test('definitions are limited one by one and together', async () => {
   await known({ maxPayloadBytes: null })
   const grownTogether = await send('PATCH', `/v1/tasks/${small.body.id}`, long)
   const shrunk = await send('PATCH', `/v1/tasks/${small.body.id}`, { metadata: {} })
-  // What was counted holds for a moment where counting took long.
-  const again = await eventually(async () => {
-    const answer = await create({ metadata: { text: 'x'.repeat(700) } })
-    return answer.status === 201 && answer
-  })
+  await createOnceThereIsRoom({ metadata: { text: 'x'.repeat(700) } })
 
   expect(small.status).toBe(201)
   expect(large).toMatchObject({
@@ -125,7 +127,7 @@ test('definitions are limited one by one and together', async () => {
   })
   expect(grown.body.code).toBe('beyond_limits')
   expect(grownTogether.body.code).toBe('too_much_stored')
-  expect([shrunk.status, again.status]).toEqual([200, 201])
+  expect(shrunk.status).toBe(200)
 })
 
 describe('requests', () => {
@@ -154,7 +156,8 @@ describe('requests', () => {
 
     const admitted = answers.filter(({ status }) => status === 200)
     expect(admitted.length).toBeGreaterThanOrEqual(18)
-    expect(admitted.length).toBeLessThanOrEqual(22)
+    // Each may let one through before it has heard of the others.
+    expect(admitted.length).toBeLessThanOrEqual(20 + (IS_BALANCED ? 4 : 2))
     expect(admitted[0]?.headers).toMatchObject({
       'ratelimit-policy': '"project";q=20;w=3600',
       ratelimit: expect.stringMatching(/^"project";r=1\d;t=0$/),
@@ -206,7 +209,8 @@ describe('keys', () => {
     )
     const refused = await eventually(async () => {
       const answer = await sendToOther('GET', '/v1/tasks?limit=1', undefined, as(key))
-      return answer.status === 429 && answer
+      // The limit that the project had before is known there for a moment.
+      return answer.status === 429 && answer.body.limitOf === 'key' && answer
     })
 
     expect(own.body.limits).toEqual({ ...strict, maxAhead: null })

@@ -21,6 +21,9 @@ const LONGEST_MS = 5_000
 /** What was counted a moment ago, when that took long, by project. */
 const countedLately = new WeakMap<Database, Map<string, { readonly use: Use; readonly until: number }>>()
 
+/** Everything is counted again, for whoever has changed a limit and looks what that does. */
+export const forgetCounts = (db: Database): void => void countedLately.delete(db)
+
 /**
  * Makes room for tasks in the transaction that stores them, or refuses them. Others who store tasks in the project wait
  * until that has ended.

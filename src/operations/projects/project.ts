@@ -23,7 +23,7 @@ import {
 import { makeProjectGate, setProjectGate } from '../../store/queues/project-gates.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
-import { limitsStorage } from '../limits/admit-tasks.ts'
+import { forgetCounts, limitsStorage } from '../limits/admit-tasks.ts'
 import { forgetLimits, withDefaults } from '../limits/task-limits.ts'
 
 /** Projects of an installation. */
@@ -119,6 +119,8 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
     throw refusedLimits(error)
   }
   forgetLimits(db)
+  forgetCounts(db)
+  if (edit.limits?.requestRate !== undefined) context.wakeUps.announceAccess()
   if (limitsRuns) context.wakeUps.announceQueues()
   return getProject(context)
 }
