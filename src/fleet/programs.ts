@@ -1,6 +1,7 @@
 /** Whether programs can run on this machine, how, and which of its own commands. */
 import { findCommands } from '../programs/allowed-commands.ts'
 import {
+  besideCache,
   type ProgramConfig,
   type ProgramSettings,
   type ProgramsState,
@@ -16,6 +17,8 @@ export interface FoundPrograms {
   readonly settings: ProgramSettings | null
   /** Whether they run without a sandbox where there is none. */
   readonly allowNone: boolean
+  /** Where runners keep what programs need while they run; null for the system's folder for temporary files. */
+  readonly directory: string | null
   /** Those of this machine that tasks can run. */
   readonly commands: readonly string[]
 }
@@ -28,17 +31,19 @@ export async function findPrograms(config: ProgramConfig, reachesPrivate: boolea
   const allowNone = config.execWithoutSandbox
   if (config.exec === 'off') {
     const state = { canRun: false, isConcern: false, text: 'off (--exec off)' }
-    return { state, settings: null, allowNone, commands: [] }
+    return { state, settings: null, allowNone, directory: null, commands: [] }
   }
-  const { sandbox, reason } = await detectSandbox({ directory: null, allowNone })
+  const settings = programSettings(config, reachesPrivate)
+  const wanted = await besideCache(settings.cache.folder)
+  const { sandbox, reason, directory } = await detectSandbox({ directory: wanted, allowNone })
   await sandbox?.close()
   const state = stateOf(sandbox, reason, config)
-  if (sandbox === null) return { state, settings: null, allowNone, commands: [] }
-  const settings = programSettings(config, reachesPrivate)
+  if (sandbox === null) return { state, settings: null, allowNone, directory, commands: [] }
   return {
     state,
     settings: { ...settings, graceMs: Math.min(settings.graceMs, LONGEST_GRACE_MS) },
     allowNone,
+    directory,
     commands: await findCommands(config.execCommands),
   }
 }

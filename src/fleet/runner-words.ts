@@ -39,6 +39,8 @@ export interface Job {
   readonly settings: ProgramSettings
   /** Whether programs run without a sandbox where there is none. */
   readonly allowNone: boolean
+  /** Where to keep what the program needs while it runs; null for the system's folder for temporary files. */
+  readonly directory: string | null
   /** What is kept of the log of an attempt. */
   readonly maxLogBytes: number
 }

@@ -38,8 +38,8 @@ async function perform(job: Job): Promise<void> {
   const connection = new Connection(job.servers, job.ca ?? undefined)
   const token = process.env[VARIABLES.attemptToken] ?? ''
   const log = new RunnerLog({ connection, token, run, maxBytes, onGone: () => stop('lease_lost') })
-  const { allowNone } = job
-  const { sandbox, reason } = await detectSandbox({ directory: null, allowNone, isTried: true })
+  const { directory, allowNone } = job
+  const { sandbox, reason } = await detectSandbox({ directory, allowNone, isTried: true })
   if (sandbox === null) throw new Error(reason ?? 'there is no sandbox')
   const runner = new ProgramRunner({ ...settings, sandbox, cache: new FileCache(settings.cache) })
   const outcome = await runner.run(job.action, filesOf(job, stopping.signal), {

@@ -13,7 +13,7 @@ import type { GivenActionRun } from './given.ts'
 import { type Ended, type Job, URGENT_MS, VARIABLES, type Word, wordsIn } from './runner-words.ts'
 
 /** What all runners of a worker have in common. */
-export interface RunnersOptions extends Pick<Job, 'servers' | 'ca' | 'settings' | 'allowNone'> {
+export interface RunnersOptions extends Pick<Job, 'servers' | 'ca' | 'settings' | 'allowNone' | 'directory'> {
   /** The program of runners. */
   readonly entry: string
   /** What Belfry keeps of the log of an attempt. */
@@ -90,9 +90,9 @@ export class Runners {
 
   #jobOf(run: GivenActionRun, action: ExecAction, { files }: GivenProgram): Job {
     const { runId, taskId, scheduledFor, attempt, fence, traceparent, tracingId } = run
-    const { servers, ca, settings, allowNone, maxLogBytes } = this.#options
+    const { servers, ca, settings, allowNone, directory, maxLogBytes } = this.#options
     return {
-      ...{ servers, ca, settings, allowNone, action, files },
+      ...{ servers, ca, settings, allowNone, directory, action, files },
       run: { runId, taskId, scheduledFor, attempt, fence, traceparent, tracingId },
       maxLogBytes: maxLogBytes(),
     }

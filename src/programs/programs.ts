@@ -172,7 +172,7 @@ const concurrencyOf = ({ execConcurrency }: ProgramConfig) => execConcurrency ||
  * Where root keeps what programs need while they run: on the file system of the cache, from which files are then linked for the users
  * that programs run as, not copied. Null where that cannot be; whoever is not root needs neither.
  */
-async function besideCache(cache: string): Promise<string | null> {
+export async function besideCache(cache: string): Promise<string | null> {
   if (process.getuid?.() !== 0) return null
   const folder = dirname(cache)
   return mkdir(folder, { recursive: true, mode: PASSABLE }).then(

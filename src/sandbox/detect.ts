@@ -33,6 +33,8 @@ export interface Detected {
   readonly sandbox: Sandbox | null
   /** Why there is no sandbox, and what to do about it; null when there is one. */
   readonly reason: string | null
+  /** The directory that was asked for, if programs can be executed there; else null. */
+  readonly directory: string | null
 }
 
 const BWRAP_PATHS = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap']
@@ -57,8 +59,8 @@ export async function detectSandbox({
     typeof shell === 'string'
       ? shell
       : await openBubblewrap({ directory, shell, cgroups: await openCgroups(), isTried })
-  if (typeof found !== 'string') return { sandbox: found, reason: null }
-  return { sandbox: allowNone ? await openUnsandboxed(directory) : null, reason: found }
+  if (typeof found !== 'string') return { ...found, reason: null }
+  return { sandbox: allowNone ? await openUnsandboxed(directory) : null, reason: found, directory }
 }
 
 /** Programs with limits alone; null where not even these can be set. */
@@ -90,7 +92,7 @@ async function openBubblewrap({
   shell,
   cgroups,
   isTried,
-}: BubblewrapNeeds): Promise<Sandbox | string> {
+}: BubblewrapNeeds): Promise<Pick<Detected, 'sandbox' | 'directory'> | string> {
   if (process.platform !== 'linux') return 'Programs are sandboxed on Linux only.'
   if (!isFiltered(process.arch))
     return `There is no system call filter for this processor (${process.arch}); x64 and arm64 have one.`
@@ -112,7 +114,7 @@ async function openBubblewrap({
     enforcement: describe(cgroups, { processes: 'rlimit', files: 'tmpfs' }),
   })
   const complaint = isTried ? null : await probe(sandbox, folder)
-  if (complaint === null) return sandbox
+  if (complaint === null) return { sandbox, directory }
   await sandbox.close()
   // Programs may not be executed there.
   if (directory !== null) return openBubblewrap({ directory: null, shell, cgroups, isTried })

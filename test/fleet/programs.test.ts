@@ -1,6 +1,6 @@
 /** Programs on remote workers, from the upload to what is stored of them. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sha256 } from '../files/support.ts'
 import { eventually } from '../support/eventually.ts'
@@ -110,17 +110,21 @@ test('a command of the machine runs if its operator allows it', { timeout: 120_0
 const LASTING = ['trap "echo stopped; exit 0" TERM', 'echo begun', 'while :; do sleep 0.2; done']
 
 test('a cancelled program is stopped, and may clean up', { timeout: 120_000 }, async () => {
-  const label = aLabel()
-  await startWorker(server.url, { args: ['--label', label] })
+  const [label, cache] = [aLabel(), aCache()]
+  await startWorker(server.url, { args: ['--label', label, '--file-cache-dir', cache] })
   const file = await aScript(server, LASTING)
   const mark = `mark-${label}`
   const taskId = await aTask(server, { action: { type: 'exec', file, args: [mark] }, labels: [label] })
   const { id } = await runWhen(server, taskId, ({ state }) => state === 'running')
   await eventually(async () => isRunning(mark))
+  const besideCache = readdirSync(dirname(cache))
 
   await server.request('POST', `/v1/runs/${id}/cancel`, {})
 
   const run = await ended(server, taskId)
+  // As root, programs are linked to where other users reach them.
+  const isRoot = process.getuid?.() === 0
+  expect(besideCache.some((name) => name.startsWith('belfry-programs-'))).toBe(isRoot)
   expect(run).toMatchObject({ state: 'cancelled', output: { stdout: 'begun\nstopped\n' } })
   expect(isRunning(mark)).toBe(false)
 })
