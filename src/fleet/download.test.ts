@@ -53,6 +53,18 @@ test('a download that breaks off goes on where it was', async () => {
   expect(ranges).toEqual([undefined, 'bytes=5-'])
 })
 
+test('a download that breaks off again and again goes on as long as something comes', async () => {
+  const url = await serving((count, response, { socket }) => {
+    if (count === 9) response.writeHead(206).end('m')
+    else
+      response
+        .writeHead(count === 1 ? 200 : 206, { 'content-length': 10 - count })
+        .write('a program'.charAt(count - 1), () => socket.destroy())
+  })
+
+  expect(await textFrom(url)).toBe('a program')
+})
+
 test('a download that is refused is not asked for again', async () => {
   let asked = 0
   const url = await serving((count, response) => {

@@ -30,8 +30,8 @@ class Busy extends Error {
 
 /** A server that sends nothing for so long is given up. */
 const SILENT_MS = 15_000
-/** How often a download is begun or continued; each time waits longer. */
-const MAX_TRIES = 6
+/** For so long it is tried to begin or continue a download that brings nothing. A server that is started again is back before. */
+const PATIENCE_MS = 60_000
 const BACKOFF_MS = { first: 200, longest: 3_000, busiest: 10_000 }
 
 /**
@@ -40,18 +40,23 @@ const BACKOFF_MS = { first: 200, longest: 3_000, busiest: 10_000 }
  */
 export async function* download(options: DownloadOptions): AsyncGenerator<Buffer, void, undefined> {
   let received = 0
-  for (let [tries, asked] = [1, 1]; ; asked++) {
+  let heardAt = performance.now()
+  for (let [failures, asked] = [0, 1]; ; asked++) {
     try {
       for await (const bytes of await open(options, asked, received)) {
         received += bytes.length
         yield bytes
+        heardAt = performance.now()
+        failures = 0
       }
       return
     } catch (error) {
       if (error instanceof DownloadRefused || options.signal.aborted) throw error
-      if (error instanceof Busy) await pause(error.waitMs * (0.5 + Math.random() / 2), options.signal)
-      else if (tries === MAX_TRIES) throw error
-      else await pause(Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** (tries++ - 1)), options.signal)
+      if (error instanceof Busy) {
+        await pause(error.waitMs * (0.5 + Math.random() / 2), options.signal)
+        heardAt = performance.now()
+      } else if (performance.now() - heardAt > PATIENCE_MS) throw error
+      else await pause(Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** failures++), options.signal)
     }
   }
 }
