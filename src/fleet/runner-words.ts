@@ -47,8 +47,8 @@ export interface Job {
 
 /** Every further line to a runner. */
 export type Word =
-  /** For so long the attempt is this worker's for sure; without a further word the program must end before. */
-  { readonly certainForMs: number } | { readonly stop: StopReason }
+  /** Until then, by `monotonicMs`, the attempt is this worker's for sure; without a further word the program must end before. */
+  { readonly certainUntil: number } | { readonly stop: StopReason }
 
 /** The last line from a runner. */
 export interface Ended {

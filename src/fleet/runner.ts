@@ -28,7 +28,7 @@ async function perform(job: Job): Promise<void> {
     if (why === 'lease_lost' && !isLost) {
       isLost = true
       // With this process everything ends that it has started.
-      setTimeout(() => process.exit(1), URGENT_MS)
+      setTimeout(() => tell({ outcome: 'lost' }, 1), URGENT_MS)
     }
     stopping.abort()
   }
@@ -54,15 +54,20 @@ async function perform(job: Job): Promise<void> {
   await log.end()
   await sandbox.close()
   watch.end()
-  const ended: Ended = { end: endOf(outcome).report }
-  process.stdout.write(`${JSON.stringify(ended)}\n`, () => process.exit(0))
+  tell(endOf(outcome).report, 0)
+}
+
+/** The last word. */
+function tell(end: Ended['end'], exitCode: number): void {
+  const ended: Ended = { end }
+  process.stdout.write(`${JSON.stringify(ended)}\n`, () => process.exit(exitCode))
 }
 
 /** Hears the worker until its end, which is the end of the attempt. */
 async function listen(watch: LeaseWatch, stop: (why: StopReason) => void): Promise<void> {
   try {
     for await (const word of words) {
-      if ('certainForMs' in word) watch.renew(word.certainForMs)
+      if ('certainUntil' in word) watch.renew(word.certainUntil)
       if ('stop' in word) stop(word.stop)
     }
   } finally {

@@ -10,6 +10,7 @@ import { ActionEnd } from '../sdk/attempt.ts'
 import { type HandlerContext, Stopped, type StopReason } from '../sdk/worker.ts'
 import type { GivenProgram } from '../transport/remote-workers.ts'
 import type { GivenActionRun } from './given.ts'
+import { monotonicMs } from './lease-watch.ts'
 import { type Ended, type Job, URGENT_MS, VARIABLES, type Word, wordsIn } from './runner-words.ts'
 
 /** What all runners of a worker have in common. */
@@ -54,7 +55,7 @@ export class Runners {
       const graceMs = why === 'lease_lost' ? URGENT_MS : this.#options.settings.graceMs + KILL_MARGIN_MS
       killing ??= setTimeout(() => runner.kill('SIGKILL'), graceMs)
     }
-    const certainty = () => say({ certainForMs: this.#options.certainForMs() })
+    const certainty = () => say({ certainUntil: monotonicMs() + this.#options.certainForMs() })
     say(this.#jobOf(run, action, program))
     certainty()
     const words = setInterval(certainty, WORD_MS)

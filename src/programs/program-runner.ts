@@ -73,7 +73,7 @@ export class ProgramRunner {
     const refusal = await this.#refusal(action, files)
     if (refusal !== null) return refusal
     const paths = await untilStopped(attempt.signal, this.#fetch(files)).catch(unfetched)
-    if (paths === null) return STOPPED
+    if (paths === null) return attempt.isLost() ? LOST : STOPPED
     if ('kind' in paths) return paths
     return this.#execute(this.#programOf(action, files, paths, attempt), action, attempt)
   }
@@ -164,6 +164,7 @@ export class ProgramRunner {
       signal,
       isUrgent: () => attempt.isLost(),
     })
+    if (end.cause === 'stopped' && attempt.isLost()) return LOST
     const output = kept.end()
     const { memoryBytes, outputBytes } = program.limits
     return programOutcome({
@@ -217,6 +218,9 @@ const failure = (retryable: boolean, code: string, message: string): Outcome => 
   retryable,
   error: { code, message },
 })
+
+/** What is stopped because the run may be somebody else's is no failure of the program. */
+const LOST: Outcome = { kind: 'lease_lost' }
 
 const STOPPED = failure(true, 'worker_stopped', 'The program was stopped before it was started.')
 

@@ -154,9 +154,9 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
   })
 
   test.each([
-    ['does not listen', false],
-    ['has no time left, because the run may be elsewhere', true],
-  ])('is killed when it %s', async (_, isLost) => {
+    ['does not listen', false, { error: { code: 'worker_stopped' }, output: { signal: 'SIGKILL' } }],
+    ['has no time left, because the run may be elsewhere', true, { kind: 'lease_lost' }],
+  ])('is killed when it %s', async (_, isLost, expected) => {
     const controller = new AbortController()
     const attempt = anAttempt({ signal: controller.signal, isLost: () => isLost })
     const script = sh('trap "echo heard" TERM; echo ready; while :; do sleep 0.05; done')
@@ -170,7 +170,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
 
     const outcome = await run(script, {}, { ...attempt, log })
 
-    expect(outcome).toMatchObject({ output: { signal: 'SIGKILL' } })
+    expect(outcome).toMatchObject(expected)
     expect(attempt.written.stdout.includes('heard')).toBe(!isLost)
   })
 
