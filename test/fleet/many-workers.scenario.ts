@@ -56,6 +56,10 @@ test(`${WORKERS} workers with at most ${MAX_CONNECTIONS} database connections`, 
   const lost = again.filter(({ losses }) => losses > 0).length
   tell(`${PROGRAMS} programs completed in ${seconds(tookMs)} by ${busy.size} workers`)
   tell(`${again.length} of them not with their first attempt, ${lost} because a worker was thought dead`)
+  const failures = await server.db.run(sql<{ code: string; count: number; example: string }>`
+    select error ->> 'code' as code, count(*)::integer as count, min(error ->> 'message') as example
+    from attempt group by 1 order by 2 desc`)
+  for (const { code, count, example } of failures) tell(`  ${count} attempts failed with ${code}: ${example}`)
   tell(`at most ${most} connections: ${byName}`)
   expect(runs.filter(({ state }) => state === 'completed')).toHaveLength(PROGRAMS)
   expect(busy.size).toBeGreaterThan(1)
