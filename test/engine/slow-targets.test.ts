@@ -14,6 +14,7 @@ import { startTargets } from '../support/target-servers.ts'
 const CONCURRENCY = 10
 const SLEEP = { type: 'sleep', duration: '0s' }
 const WAITING = 40
+const AHEAD_MS = 2_000
 
 async function aNodeAndTargets(flags: Record<string, unknown> = {}) {
   const database = await createTestDatabase()
@@ -104,8 +105,8 @@ test('when a target has room again, its runs start in the order in which they we
   const silent = await targets.open('silent')
   await callAll(node, silent, TARGET_LIMIT)
   await untilUnderWay(silent, TARGET_LIMIT)
-  // By now the node has watched for a while: what was due before would be made up for, behind everything else.
-  const from = Date.now() - WAITING
+  // Ahead: what is due while a busy node does not watch is made up for, behind everything else.
+  const from = Date.now() + AHEAD_MS
   const startAt = (i: number) => new Date(from + ((i * 7) % WAITING)).toISOString()
   const waiting = await callAll(node, silent, WAITING, (i) => ({ startAt: startAt(i) }))
   await untilWaiting(db, waiting, WAITING)

@@ -33,7 +33,8 @@ const firstInTurn = part`select lane from (
 /**
  * Takes up to `limit` waiting runs off the lanes and makes them the worker's, in one statement. A first look
  * without locks tells how many of the best come from each lane, so that no more rows are locked than taken.
- * The array subquery is evaluated once, so the limit is exact and the delete is a TID scan. A worker that
+ * The array subquery is evaluated once, so the limit is exact and the delete is a TID scan. What was taken comes in the order in which it
+ * was due: a worker that takes more than it can begin at once begins it in that order. A worker that
  * was declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
  */
 export const takeReady = ({ workerId, lanes, limit, most }: ClaimRequest) =>
@@ -67,7 +68,8 @@ export const takeReady = ({ workerId, lanes, limit, most }: ClaimRequest) =>
       )
       select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses, lane, side,
              cancel_at is not null as "isCancelled", "isShort"
-      from (select (select count(*) from claimed) < (select count(*) from taken) as "isShort") s left join claimed on true`,
+      from (select (select count(*) from claimed) < (select count(*) from taken) as "isShort") s left join claimed on true
+      order by wake_at, run_id`,
     claimOf,
   )
 
