@@ -22,7 +22,7 @@ A worker needs no database and opens no port. It runs programs, makes calls of t
 of its labels, and runs handlers. It has the labels os, arch and host.
 
 Examples:
-  belfry key create fleet --role worker
+  belfry key create --name fleet --role worker
   BELFRY_KEY=… belfry worker --server https://belfry.example.com --label region=eu
   belfry worker --exec-commands '/usr/bin/rsync,/opt/backup/*' --handlers ./handlers.mjs
   belfry task create uptime --action exec:/usr/bin/uptime --label host=web-1 --every 1h

@@ -171,7 +171,7 @@ function explain(error: unknown): never {
   throw new CliError(
     error.message,
     isKey
-      ? 'Create a key with belfry key create fleet --role worker, and pass it in BELFRY_KEY.'
+      ? 'Create a key with belfry key create --name fleet --role worker, and pass it in BELFRY_KEY.'
       : 'For the options of workers: belfry worker --help',
     isKey ? EXIT.unauthorised : error.status === 409 ? EXIT.conflict : EXIT.failed,
     { code: error.code },
