@@ -60,7 +60,7 @@ test(
       created.body.items.map(({ id }: { id: string }) =>
         eventually(
           async () => {
-            const run = (await belfry.request('GET', `/v1/tasks/${id}/runs`)).body.items[0]
+            const run = (await belfry.request('GET', `/v1/tasks/${id}/runs`)).body.items?.[0]
             return run?.endedAt && run
           },
           { withinMs: 60_000 },

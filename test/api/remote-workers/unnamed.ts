@@ -10,9 +10,9 @@ import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
 import { aName, held, LEASE_MS, type Protocol } from './protocol.ts'
 
 export function unnamed({ db, node, createMany, runOf }: Protocol): void {
-  /** Lets a lease pass for a worker: everything that was noted about it was noted that much earlier. */
-  const passLease = async (workerId: string) => {
-    const lease = `${LEASE_MS * 1.1} milliseconds`
+  /** Lets a lease pass for a worker, or a part of one: everything that was noted about it was noted that much earlier. */
+  const passLease = async (workerId: string, part = 1.1) => {
+    const lease = `${LEASE_MS * part} milliseconds`
     await db.run(sql`update node set naming_since = naming_since - ${lease}::interval where id = ${workerId}`)
     await db.run(sql`
       update named_run set at = at - ${lease}::interval
@@ -55,7 +55,8 @@ export function unnamed({ db, node, createMany, runOf }: Protocol): void {
     const { worker, runs } = await claimed(1)
     const [run] = runs as [GivenRun]
     await worker.say('heartbeat', { runs: [] })
-    await passLease(worker.id)
+    // Long enough for the name to be written down. After a whole lease the node itself might take the run back before.
+    await passLease(worker.id, 0.5)
     await worker.say('heartbeat', { runs: [held(run)] })
 
     await passLease(worker.id)
