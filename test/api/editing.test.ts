@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { insertSkip } from '../../src/store/tasks/task-statements.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -138,6 +141,17 @@ test('a one-off that is due runs once, however often it is edited', async () => 
   await edit(task.id, { endAt: iso(now() + 90 * MINUTE) })
 
   expect(await agendaOf(db, task.id)).toMatchObject([{ scheduledFor: due, ordinal: 1 }])
+})
+
+test('a chain never begins in an instant that the schedule before has used', async () => {
+  const task = await create()
+  const ahead = now() + 5_000
+  const skip = { runId: uuidv7(), taskId: task.id, projectId: DEFAULT_PROJECT_ID, version: 1, ordinal: 1 }
+  await db.run(insertSkip({ ...skip, reason: 'skip_next', error: null, first: ahead, last: ahead, count: 1 }))
+
+  await edit(task.id, { schedule: delay('10m'), startAt: iso(ahead) })
+
+  expect(await agendaOf(db, task.id)).toMatchObject([{ scheduledFor: ahead + 1, version: 2 }])
 })
 
 test('a task that becomes manual is due no more', async () => {

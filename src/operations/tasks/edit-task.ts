@@ -300,8 +300,12 @@ async function nextAt(
       const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(task.id, at))
       return known?.exists ? null : (firstRow(definition, now)?.at ?? null)
     }
-    case 'delay':
-      return nextOfChain(task.definition, definition, { now, swept })
+    case 'delay': {
+      const at = nextOfChain(task.definition, definition, { now, swept })
+      const [latest] = await tx.run(changes.latestOccurrence(task.id))
+      // A chain that begins now may begin in the very millisecond in which the schedule before had its last occurrence.
+      return at === null || latest?.until == null ? at : Math.max(at, latest.until + 1)
+    }
     default:
       return nextOccurrence(plan, await passedUntil(tx, { task, now }))
   }
