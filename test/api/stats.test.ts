@@ -132,7 +132,9 @@ describe('history', () => {
       expect(body.steps).toHaveLength(steps)
       expect([sum('completed'), sum('permanentlyFailed'), sum('skipped')], range).toEqual([2_880, 60, 30])
       expect(Date.parse(body.steps.at(-1).at)).toBeLessThanOrEqual(Date.now())
-      expect(body.steps.at(-1).latenessMs.p99).toBeLessThanOrEqual(25)
+      // A step that has only just begun has no runs.
+      const last = body.steps.findLast(({ completed }: { completed: number }) => completed > 0)
+      expect(last.latenessMs.p99).toBeLessThanOrEqual(25)
     }
   })
 
