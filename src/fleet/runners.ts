@@ -23,7 +23,7 @@ export interface RunnersOptions extends Pick<Job, 'servers' | 'ca' | 'settings' 
   certainForMs(): number
 }
 
-/** So much later than its program a runner is killed, with everything that it has started. */
+/** How long after its program a runner is killed, with everything that it has started. */
 const KILL_MARGIN_MS = 2_000
 /** It takes this long at most until a killed runner is gone. */
 const GONE_MS = 1_500

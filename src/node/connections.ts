@@ -99,7 +99,7 @@ export function mostConnections(
   return requests + engine + besides(settings.roles) - (isExternal ? 0 : WAKE_UP_CONNECTIONS)
 }
 
-/** What requests and the engine have: less where a node may open only so many, in equal parts. */
+/** Connections for requests and for the engine. A lower limit of the node reduces both equally. */
 export function sharesOf({ roles, databaseConnections }: ConnectionSettings): {
   readonly requests: number
   readonly engine: number

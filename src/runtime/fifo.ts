@@ -36,5 +36,5 @@ export class Fifo<T> {
   }
 }
 
-/** The places of what was taken are dropped when they are so many, and half of all. */
+/** The array is shortened once this many places at its front are empty, and they are half of it. */
 const LEAST_DROPPED = 32

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * A cache of at most so many entries whose room grows with them. With a plain `max` the room for all of them is taken at once:
+ * A cache with a maximum number of entries that allocates memory as it grows. With a plain `max`, all of it is allocated at once:
  * 4 MB and 11 ms for a hundred thousand, which a node would pay for each of its caches when it starts.
  */
 export const growingCache = <K extends {}, V extends {}>(

@@ -49,7 +49,7 @@ export class LogSender {
     this.#waiting.delete(log)
   }
 
-  /** Resolves when no more than so much of a log is left to send, or nothing is sent any more. */
+  /** Resolves when at most this much of a log is left to send, or when sending has stopped. */
   async untilFits(log: RunLog, lines: number, characters: number): Promise<void> {
     while (!log.fits(lines, characters) && this.#sending)
       await new Promise<void>((resolve) => this.#passed.push(resolve))
