@@ -167,6 +167,8 @@ test('a queue can be limited, which is read back, and lifted again', async () =>
 test('a limited queue tells how much of it is in progress and how much waits', async () => {
   await node.request('PATCH', '/v1/queues/counted', { concurrencyLimit: 1 })
   const first = await create({ queue: 'counted', action: { type: 'sleep', duration: '10m' } })
+  // The order of runs that are created through different nodes within milliseconds is not promised.
+  await eventually(async () => (await stateOf(first.id)) === 'running')
   const second = await create({ queue: 'counted' })
 
   const busy = await eventually(async () => {
