@@ -12,8 +12,11 @@ import type { Column } from './report.ts'
 import { startSink } from './sink.ts'
 import { afterFilling, assertAllDone, fill, HOUR_MS, readHistory, readLateness, untilDone } from './tasks.ts'
 
-/** `nothing` is no burst at all; `project` are one-off tasks that have no more in common than with the others. */
-export const BURSTS = ['nothing', 'task', 'queue', 'project'] as const
+/**
+ * What the runs of the burst have in common and the others do not: their task, their queue or their project. `nothing` is no burst at
+ * all; `one-offs` are tasks of the same project and queue as the others, which go by due time and have nobody to take turns with.
+ */
+export const BURSTS = ['nothing', 'task', 'queue', 'project', 'one-offs'] as const
 export const ACTIONS = ['sleep', 'http'] as const
 /** Whether each node has all roles, or one node schedules for workers that are nodes of their own. */
 export const ROLES = ['all', 'split'] as const
@@ -110,18 +113,26 @@ interface Burst extends Scenario {
 }
 
 const BULK = 5_000
+/** The name of the queue or project that has the burst. */
+const BURST = 'burst'
 
 /** An hour ahead, so that no node looks at them before they are all there. */
 async function fillBurst(apiUrl: string, { url, db }: BenchDatabase, burst: Burst): Promise<void> {
   const action = actionFor(burst.url)
   const at = new Date(burst.later).toISOString()
-  if (burst.of === 'project')
+  if (burst.of === 'one-offs')
     await fill(url, { count: burst.burst, dueAt: () => burst.later, definition: { action } })
-  if (burst.of === 'queue')
+  if (burst.of === 'project') await post(`${apiUrl}/v1/projects`, { name: BURST })
+  if (burst.of === 'queue' || burst.of === 'project')
     for (let made = 0; made < burst.burst; made += BULK) {
       const length = Math.min(BULK, burst.burst - made)
-      const task = { action, schedule: { type: 'once', at }, queue: 'burst' }
-      await post(`${apiUrl}/v1/tasks/bulk`, { tasks: Array(length).fill(task) })
+      const task = { action, schedule: { type: 'once', at } }
+      const tasks = Array(length).fill(burst.of === 'queue' ? { ...task, queue: BURST } : task)
+      await post(
+        `${apiUrl}/v1/tasks/bulk`,
+        { tasks },
+        burst.of === 'project' ? { 'belfry-project': BURST } : {},
+      )
     }
   if (burst.of !== 'task') return
   const schedule = { type: 'every', interval: '1d', anchor: at }
@@ -134,8 +145,8 @@ async function fillBurst(apiUrl: string, { url, db }: BenchDatabase, burst: Burs
     where scheduled_for = to_timestamp(${burst.later}::float8 / 1000)`)
 }
 
-async function post(url: string, body: unknown): Promise<void> {
-  const headers = { 'content-type': 'application/json' }
+async function post(url: string, body: unknown, more: Record<string, string> = {}): Promise<void> {
+  const headers = { 'content-type': 'application/json', ...more }
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
 }
