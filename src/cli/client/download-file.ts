@@ -61,6 +61,8 @@ export async function downloadInto(
     throw new CliError('What was received is not the content of the file.', 'Download it again.', EXIT.failed)
 }
 
+const BROKEN_OFF = { done: true, value: undefined }
+
 async function* bytesFrom(server: Server, id: string, from: number): AsyncGenerator<Buffer> {
   const idle = new IdleLimit()
   try {
@@ -68,15 +70,13 @@ async function* bytesFrom(server: Server, id: string, from: number): AsyncGenera
       headers: from === 0 ? {} : { range: `bytes=${from}-` },
       signal: idle.signal,
     })
-    const reader = answer.body?.getReader()
+    const arriving = answer.bytes()
     for (;;) {
-      const { done, value } = (await reader?.read().catch(() => undefined)) ?? {
-        done: true,
-        value: undefined,
-      }
-      if (done) return
+      // What breaks off ends here, and the caller counts what has come.
+      const { done, value } = await arriving.next().catch(() => BROKEN_OFF)
+      if (done || !value) return
       idle.touch()
-      yield Buffer.from(value)
+      yield value
     }
   } finally {
     idle.end()

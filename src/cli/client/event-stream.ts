@@ -62,11 +62,12 @@ async function* connection(server: Server, path: string, lastId: string | null):
     })
     // A server says so when there will be nothing more, and this was not heard before.
     if (answer.status === 204) yield { event: 'end', data: '{"reason":"ended"}', id: '' }
-    if (!answer.ok) throw explainProblem((await answer.json()) as Problem)
+    if (!answer.isOk) throw explainProblem(JSON.parse(await answer.text()) as Problem)
+    const decoder = new TextDecoder()
     let text = ''
-    for await (const chunk of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    for await (const chunk of answer.bytes()) {
       timer.refresh()
-      const parts = (text + chunk).split('\n\n')
+      const parts = (text + decoder.decode(chunk, { stream: true })).split('\n\n')
       text = parts.pop() ?? ''
       if (text.length > MAX_EVENT_CHARACTERS) throw new Error('an event has no end')
       for (const part of parts) yield eventOf(part)

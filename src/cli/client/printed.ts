@@ -6,12 +6,21 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are made of them.
 const COLOUR = /\u001b\[\d+m/g
-const segmenter = new Intl.Segmenter()
+const PLAIN = /^[\x20-\x7e–…✓·]*$/
+
+/** What a reader sees as one character each. Made when it is first needed: it loads tables, and most text is plain. */
+let segmenter: Intl.Segmenter | undefined
+function segmentsOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter()
+  return segmenter.segment(text)
+}
 
 /** How many places of a line it takes: pictures and ideographs take two. */
 export function widthOf(text: string): number {
+  const seen = text.includes('\u001b') ? text.replace(COLOUR, '') : text
+  if (PLAIN.test(seen)) return seen.length
   let width = 0
-  for (const { segment } of segmenter.segment(text.replace(COLOUR, ''))) width += WIDE.test(segment) ? 2 : 1
+  for (const { segment } of segmentsOf(seen)) width += WIDE.test(segment) ? 2 : 1
   return width
 }
 
@@ -19,7 +28,7 @@ export function widthOf(text: string): number {
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let kept = ''
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of segmentsOf(text)) {
     if (widthOf(kept + segment) > width - 1) break
     kept += segment
   }

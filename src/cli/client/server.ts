@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { readUrl } from '../../core/values/read-url.ts'
 import { ConfigError, readSecretFile } from '../../runtime/config/sources.ts'
 import { CliError, EXIT } from '../exit.ts'
+import { type HttpAnswer, sendHttp } from './http.ts'
 import { explainProblem, type Problem } from './problem.ts'
 
 export const DEFAULT_SERVER = 'http://127.0.0.1:3369'
@@ -21,6 +22,13 @@ export interface Answer<T> {
 export interface RequestOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
+}
+
+interface SendOptions {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | AsyncIterable<Buffer>
+  /** Left out: the request may take as long as the server takes for anything. */
+  readonly signal?: AbortSignal
 }
 
 /** Where to find it: what the flag says, else the variable, else this machine. */
@@ -97,7 +105,6 @@ export class Server {
   readonly #project: string | null
   readonly #reason: string | null
   readonly #ca: string | null
-  #fetch: typeof fetch | undefined
   #offsetMs = 0
 
   constructor(url: string, { key = null, project = null, reason = null, ca = null }: ServerOptions = {}) {
@@ -136,7 +143,7 @@ export class Server {
     })
     const data = await this.#read(answer)
     this.#followClock(answer)
-    return { data: data as T, etag: answer.headers.get('etag') }
+    return { data: data as T, etag: answer.header('etag') }
   }
 
   /** A request that may take as long as something moves: the caller's signal ends it. */
@@ -144,41 +151,40 @@ export class Server {
     method: string,
     path: string,
     options: { headers: Record<string, string>; body?: AsyncIterable<Buffer>; signal: AbortSignal },
-  ): Promise<Response> {
-    const answer = await this.#send(method, path, { ...options, duplex: 'half' } as unknown as RequestInit)
-    if (!answer.ok) await this.#read(answer)
+  ): Promise<HttpAnswer> {
+    const answer = await this.#send(method, path, options)
+    if (!answer.isOk) await this.#read(answer)
     return answer
   }
 
   /** What an answer says; throws when that is a refusal. */
-  async #read(answer: Response): Promise<unknown> {
-    const isJson = /[/+]json\b/.test(answer.headers.get('content-type') ?? '')
+  async #read(answer: HttpAnswer): Promise<unknown> {
+    const isJson = /[/+]json\b/.test(answer.header('content-type') ?? '')
     const text = await answer.text().catch((error: unknown) => {
       throw this.#unreachable(error)
     })
     if (!isJson && text !== '') throw this.#stranger(answer)
     const data = text === '' ? null : JSON.parse(text)
-    if (!answer.ok) throw explainProblem(data as Problem)
+    if (!answer.isOk) throw explainProblem(data as Problem)
     return data
   }
 
   /** A request whose answer is read as it comes; the caller ends it. */
-  async open(path: string, options: Pick<RequestInit, 'headers' | 'signal'>): Promise<Response> {
+  async open(path: string, options: Pick<SendOptions, 'headers' | 'signal'>): Promise<HttpAnswer> {
     const answer = await this.#send('GET', path, options)
-    if (answer.status !== 204 && !/json|event-stream/.test(answer.headers.get('content-type') ?? ''))
+    if (answer.status !== 204 && !/json|event-stream/.test(answer.header('content-type') ?? ''))
       throw this.#stranger(answer)
     return answer
   }
 
-  async #send(method: string, path: string, options: RequestInit): Promise<Response> {
+  async #send(method: string, path: string, options: SendOptions): Promise<HttpAnswer> {
     try {
-      this.#fetch ??= this.#ca === null ? fetch : await fetchTrusting(this.#ca)
-      return await this.#fetch(this.url + path, {
+      return await sendHttp(this.url + path, {
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...options,
         headers: { ...options.headers, ...this.#credentials(), ...this.#whyTo(method) },
         method,
-        redirect: 'manual',
+        ca: this.#ca,
       })
     } catch (error) {
       throw this.#unreachable(error)
@@ -199,8 +205,8 @@ export class Server {
     return { 'belfry-reason': Buffer.from(this.#reason).toString('latin1') }
   }
 
-  #followClock(answer: Response): void {
-    const date = Date.parse(answer.headers.get('date') ?? '')
+  #followClock(answer: HttpAnswer): void {
+    const date = Date.parse(answer.header('date') ?? '')
     if (!Number.isNaN(date) && Math.abs(date + 500 - this.now()) > CLOCK_DOUBT_MS)
       this.#offsetMs = date + 500 - Date.now()
   }
@@ -220,7 +226,7 @@ export class Server {
     )
   }
 
-  #stranger({ status }: Response): CliError {
+  #stranger({ status }: HttpAnswer): CliError {
     return new CliError(
       `The server at ${this.url} is not Belfry: it answered ${status} without JSON.`,
       `Give the address of a Belfry server with --server or ${SERVER_VARIABLE}.`,
@@ -231,14 +237,6 @@ export class Server {
 
 /** What OpenSSL says of a certificate that nobody vouches for. */
 const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|CERT_UNTRUSTED/
-
-/** Node's own `fetch` trusts whom Node.js trusts; this one is slower to load, and trusts whom it is told to. */
-async function fetchTrusting(ca: string): Promise<typeof fetch> {
-  const undici = await import('undici')
-  const dispatcher = new undici.Agent({ connect: { ca } })
-  const trusting = (url: string, options: object) => undici.fetch(url, { ...options, dispatcher })
-  return trusting as unknown as typeof fetch
-}
 
 /** Why a request failed, from the innermost error that says so. */
 function reasonOf(error: unknown): string {

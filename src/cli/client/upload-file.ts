@@ -129,7 +129,7 @@ async function send(
       ...(from === size ? {} : { body: bytes() }),
       signal: idle.signal,
     })
-    return (await answer.json()) as File
+    return JSON.parse(await answer.text()) as File
   } finally {
     idle.end()
   }

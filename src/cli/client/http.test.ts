@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { sendHttp } from './http.ts'
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A signal that never comes. */
+const never = () => new AbortController().signal
+
+test('headers keep their bytes beside a body in UTF-8, and every body has its length', async () => {
+  const url = await serve(async (request, answer) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { 'belfry-reason': reason, 'content-length': length } = request.headers
+    answer.end(JSON.stringify({ reason, length, body: Buffer.concat(chunks).toString() }))
+  })
+  const reason = Buffer.from('März').toString('latin1')
+
+  const answer = await sendHttp(url, {
+    method: 'DELETE',
+    headers: { 'belfry-reason': reason },
+    body: '{"a":"ü"}',
+    signal: never(),
+    ca: null,
+  })
+
+  expect(JSON.parse(await answer.text())).toEqual({ reason, length: '10', body: '{"a":"ü"}' })
+})
+
+test('an answer that comes before the body was read is told, and nothing more is sent', async () => {
+  const url = await serve((_, answer) => answer.writeHead(409).end('enough'))
+  let pulled = 0
+  async function* endless() {
+    for (;;) {
+      pulled++
+      yield Buffer.alloc(64 * 1024)
+      await new Promise(setImmediate)
+    }
+  }
+
+  const answer = await sendHttp(url, {
+    method: 'PUT',
+    headers: {},
+    body: endless(),
+    signal: never(),
+    ca: null,
+  })
+  const text = await answer.text()
+  await new Promise(setImmediate)
+  const before = pulled
+  for (let i = 0; i < 100; i++) await new Promise(setImmediate)
+
+  expect([answer.status, answer.isOk, text]).toEqual([409, false, 'enough'])
+  expect(pulled - before).toBeLessThan(3)
+})
+
+test('what ends a request ends the reading of its answer, with the reason of the signal', async () => {
+  const url = await serve((_, answer) => answer.write('begun'))
+  const controller = new AbortController()
+  const answer = await sendHttp(url, { method: 'GET', headers: {}, signal: controller.signal, ca: null })
+  const arriving = answer.bytes()
+  expect(String((await arriving.next()).value)).toBe('begun')
+
+  const next = arriving.next()
+  controller.abort(new Error('it stood still'))
+
+  await expect(next).rejects.toThrow('it stood still')
+})
+
+test('an answer that is cut off is an error, not the end of it', async () => {
+  const url = await serve((_, answer) => {
+    answer.writeHead(200, { 'content-length': '100' }).write('only this', () => answer.destroy())
+  })
+
+  const answer = await sendHttp(url, { method: 'GET', headers: {}, signal: never(), ca: null })
+
+  await expect(answer.text()).rejects.toThrow()
+})
