@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { readConfig } from '../runtime/config/config.ts'
+import { ConfigError } from '../runtime/config/config-error.ts'
 import { CONFIG_KEYS, type Config, type ConfigKey, flagOf, SETTINGS } from '../runtime/config/settings.ts'
-import { ConfigError } from '../runtime/config/sources.ts'
 import { CliError, EXIT } from './exit.ts'
 
 /** Adds a flag for each of the settings; what each one means is written once, beside the setting. */

@@ -12,9 +12,9 @@ const LINGER_MS = 200
 // Whoever reads along may stop reading (`belfry start | head`): that is no reason to end, nor to complain.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
-const program = createProgram()
+const args = process.argv.slice(2)
+const program = await createProgram(args, VERSION)
 try {
-  const args = process.argv.slice(2)
   const asked = helpless(args)
   if (asked) asked.outputHelp()
   else if (isMistyped(program, args)) await program.parseAsync(args.filter(isNoHelp), { from: 'user' })
@@ -45,7 +45,7 @@ function helpless([name, ...rest]: readonly string[]): Command | undefined {
 function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok
-    const { message, hint } = explainUsage(error, program, process.argv.slice(2))
+    const { message, hint } = explainUsage(error, program, args)
     return tell(message, hint, EXIT.usage)
   }
   const { hint } = error as { hint?: unknown }

@@ -1,35 +1,8 @@
 /**
- * What can be typed. Declaring a command loads nothing but its flags; what it does is loaded when it is
- * called, so that help and version answer at once. The parts of the program are wired together in here.
+ * What can be typed. Only the group that was asked for is declared, and what a command does is loaded when it is called: declaring all
+ * of them takes longer than most commands do. Help about everything, and words that are no command, need them all.
  */
 import { Command } from 'commander'
-import { auditLogCommand } from './commands/audit-log.ts'
-import { blackoutCommand } from './commands/blackout.ts'
-import { deadLetterCommand } from './commands/dead-letter.ts'
-import { doctorCommand } from './commands/doctor.ts'
-import { eventsCommand } from './commands/events.ts'
-import { fileCommand } from './commands/file.ts'
-import { importCommand } from './commands/import.ts'
-import { keyCommand } from './commands/key.ts'
-import { loginCommands } from './commands/login.ts'
-import { memberCommand } from './commands/member.ts'
-import { migrateCommand } from './commands/migrate.ts'
-import { nodeCommand } from './commands/node.ts'
-import { personCommand } from './commands/person.ts'
-import { projectCommand } from './commands/project.ts'
-import { queueCommand } from './commands/queue.ts'
-import { runCommand } from './commands/run.ts'
-import { runOnScheduleCommand } from './commands/run-on-schedule.ts'
-import { scheduleCommand } from './commands/schedule.ts'
-import { secretCommand } from './commands/secret.ts'
-import { signingSecretCommand } from './commands/signing-secret.ts'
-import { startCommand } from './commands/start.ts'
-import { subscriptionCommand } from './commands/subscription.ts'
-import { targetCommand } from './commands/target.ts'
-import { taskCommand } from './commands/task.ts'
-import { versionCommand } from './commands/version.ts'
-import { workerCommand } from './commands/worker.ts'
-import { VERSION } from './version.ts'
 
 const HELP = `
 Start here:
@@ -42,13 +15,76 @@ Exit codes: 0 success, 1 failure, 2 invalid usage, 3 not found, 4 not allowed, 5
 6 database or server unreachable, 7 run failed (with --wait), 130 interrupted
 `
 
-export function createProgram(): Command {
+interface Group {
+  /** What it is called by: names of commands and their aliases. */
+  readonly words: readonly string[]
+  load(): Promise<(program: Command) => void>
+}
+
+/** In the order in which help lists them. */
+const GROUPS: readonly Group[] = [
+  { words: ['start'], load: async () => (await import('./commands/start.ts')).startCommand },
+  { words: ['task', 'tasks'], load: async () => (await import('./commands/task.ts')).taskCommand },
+  { words: ['run', 'runs'], load: async () => (await import('./commands/run.ts')).runCommand },
+  {
+    words: ['schedule', 'schedules'],
+    load: async () => (await import('./commands/schedule.ts')).scheduleCommand,
+  },
+  {
+    words: ['run-on-schedule'],
+    load: async () => (await import('./commands/run-on-schedule.ts')).runOnScheduleCommand,
+  },
+  { words: ['import'], load: async () => (await import('./commands/import.ts')).importCommand },
+  { words: ['events', 'tail'], load: async () => (await import('./commands/events.ts')).eventsCommand },
+  {
+    words: ['dead-letter', 'dead-letters'],
+    load: async () => (await import('./commands/dead-letter.ts')).deadLetterCommand,
+  },
+  {
+    words: ['subscription', 'subscriptions'],
+    load: async () => (await import('./commands/subscription.ts')).subscriptionCommand,
+  },
+  {
+    words: ['blackout', 'blackouts'],
+    load: async () => (await import('./commands/blackout.ts')).blackoutCommand,
+  },
+  { words: ['queue', 'queues'], load: async () => (await import('./commands/queue.ts')).queueCommand },
+  { words: ['target', 'targets'], load: async () => (await import('./commands/target.ts')).targetCommand },
+  { words: ['secret', 'secrets'], load: async () => (await import('./commands/secret.ts')).secretCommand },
+  {
+    words: ['signing-secret', 'signing-secrets'],
+    load: async () => (await import('./commands/signing-secret.ts')).signingSecretCommand,
+  },
+  { words: ['file', 'files'], load: async () => (await import('./commands/file.ts')).fileCommand },
+  { words: ['node', 'nodes'], load: async () => (await import('./commands/node.ts')).nodeCommand },
+  { words: ['worker', 'workers'], load: async () => (await import('./commands/worker.ts')).workerCommand },
+  {
+    words: ['project', 'projects'],
+    load: async () => (await import('./commands/project.ts')).projectCommand,
+  },
+  { words: ['key', 'keys'], load: async () => (await import('./commands/key.ts')).keyCommand },
+  { words: ['audit-log'], load: async () => (await import('./commands/audit-log.ts')).auditLogCommand },
+  { words: ['member', 'members'], load: async () => (await import('./commands/member.ts')).memberCommand },
+  { words: ['person', 'people'], load: async () => (await import('./commands/person.ts')).personCommand },
+  {
+    words: ['login', 'logout', 'whoami'],
+    load: async () => (await import('./commands/login.ts')).loginCommands,
+  },
+  { words: ['migrate'], load: async () => (await import('./commands/migrate.ts')).migrateCommand },
+  { words: ['doctor'], load: async () => (await import('./commands/doctor.ts')).doctorCommand },
+  {
+    words: ['version', '-V', '--version'],
+    load: async () => (await import('./commands/version.ts')).versionCommand,
+  },
+]
+
+export async function createProgram([word]: readonly string[], version: string): Promise<Command> {
   const program = new Command('belfry')
     .usage('<command> [options]')
     .description(
       'A task scheduler you run yourself: fires on time, retries what fails, and can prove that nothing was missed.',
     )
-    .version(VERSION, '-V, --version', 'Print the version')
+    .version(version, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [command]', 'Show help for a command')
     // What follows a command is for that command, also where a group has flags of its own.
@@ -57,31 +93,8 @@ export function createProgram(): Command {
     .configureOutput({ outputError: () => {} }) // main.ts tells errors, in its own words.
     .configureHelp({ subcommandTerm: (command) => command.name(), helpWidth: 98 })
     .addHelpText('after', HELP)
-  startCommand(program)
-  taskCommand(program)
-  runCommand(program)
-  scheduleCommand(program)
-  runOnScheduleCommand(program)
-  importCommand(program)
-  eventsCommand(program)
-  deadLetterCommand(program)
-  subscriptionCommand(program)
-  blackoutCommand(program)
-  queueCommand(program)
-  targetCommand(program)
-  secretCommand(program)
-  signingSecretCommand(program)
-  fileCommand(program)
-  nodeCommand(program)
-  workerCommand(program)
-  projectCommand(program)
-  keyCommand(program)
-  auditLogCommand(program)
-  memberCommand(program)
-  personCommand(program)
-  loginCommands(program)
-  migrateCommand(program)
-  doctorCommand(program)
-  versionCommand(program)
+  const named = GROUPS.filter(({ words }) => word !== undefined && words.includes(word))
+  for (const declare of await Promise.all((named.length > 0 ? named : GROUPS).map(({ load }) => load())))
+    declare(program)
   return program
 }

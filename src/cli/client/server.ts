@@ -1,7 +1,8 @@
 /** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
 import { readFileSync } from 'node:fs'
 import { readUrl } from '../../core/values/read-url.ts'
-import { ConfigError, readSecretFile } from '../../runtime/config/sources.ts'
+import { ConfigError } from '../../runtime/config/config-error.ts'
+import { readSecretFile } from '../../runtime/config/secret-file.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { type HttpAnswer, sendHttp } from './http.ts'
 import { explainProblem, type Problem } from './problem.ts'

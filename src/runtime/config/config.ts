@@ -3,10 +3,11 @@
  * folder reads the environment.
  */
 
+import { ConfigError } from './config-error.ts'
 import { contradiction, GRACE_IN_TAKEOVERS } from './consistency.ts'
 import { PRESETS } from './presets.ts'
 import { CONFIG_KEYS, type Config, flagOf, SETTINGS } from './settings.ts'
-import { ConfigError, type ConfigSources, valuesOf } from './sources.ts'
+import { type ConfigSources, valuesOf } from './sources.ts'
 
 export function readConfig(sources: ConfigSources): Config {
   const given = valuesOf(sources)

@@ -7,12 +7,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { nearest } from '../../core/words/nearest.ts'
+import { ConfigError } from './config-error.ts'
+import { readSecretFile } from './secret-file.ts'
 import { CONFIG_KEYS, type Config, type ConfigKey, flagOf, SETTINGS, snake, variableOf } from './settings.ts'
-
-/** A setting that cannot be used; its message says which, why and what would be right. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
 
 /** Variables of the same prefix that other programs of the project read. */
 const OTHER_VARIABLES = [
@@ -94,17 +91,6 @@ function readEnvironment(env: ConfigSources['env']): Partial<Record<ConfigKey, s
     found[key] = value
   }
   return found
-}
-
-/** A secret that a container finds in a file, without the line end that editors put there. */
-export function readSecretFile(variable: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
-  } catch (error) {
-    throw new ConfigError(
-      `Cannot read the file '${path}' that ${variable} names: ${(error as Error).message}.`,
-    )
-  }
 }
 
 /**
