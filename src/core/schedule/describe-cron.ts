@@ -60,7 +60,8 @@ function say({ second, minute, hour }: CronFields, { day, month, weekday }: DayF
   return cronstrue.toString(expression, { use24HourTimeFormat: true, throwExceptionOnParseError: true })
 }
 
-function dayPhrase({ day, weekday }: CronFields, phrase: (days: Partial<DayFields>) => string): string {
+function dayPhrase({ day, ...fields }: CronFields, phrase: (days: Partial<DayFields>) => string): string {
+  const weekday = withoutBothSundays(fields.weekday)
   const byDay = itemsToPhrase(day).map((item) => phrase({ day: item }))
   const byWeekday = itemsToPhrase(weekday).map((item) => phrase({ weekday: item }))
   const isStar = (field: string): boolean => field === '*' || field === '?'
@@ -80,6 +81,14 @@ const onWeekday = (phrase: string): string => {
 function itemsToPhrase(field: string): readonly string[] {
   if (!/[#W]|\dL|[A-Z]{3}L/i.test(field)) return [field]
   return field.split(',').flatMap(expandRange)
+}
+
+/** `0-7` begins and ends with a Sunday, which would be told as "Sunday through Sunday": its days are named one by one. */
+function withoutBothSundays(weekday: string): string {
+  return weekday.replace(/(?<=^|,)(?:0|SUN)-7(?:\/(\d+))?(?=$|,)/gi, (_, step = '1') => {
+    const days = new Set(WEEKDAYS.flatMap((_, day) => (day % Number(step) === 0 ? [day % 7] : [])))
+    return days.size === 7 ? '0-6' : [...days].join(',')
+  })
 }
 
 const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
