@@ -2,13 +2,20 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/support/database.ts'
-import { eventually } from '../../test/support/eventually.ts'
-import { logOf } from '../../test/support/logs.ts'
-import { startTestNode } from '../../test/support/node.ts'
-import { sql } from '../store/database/sql.ts'
-import { aName, latestRun, runWhen, untilAborted, aWorker as workerOf } from './test-support.ts'
-import { type Handler, NonRetryable, RetryAt, Stopped, Worker, type WorkerOptions } from './worker.ts'
+import {
+  type Handler,
+  NonRetryable,
+  RetryAt,
+  Stopped,
+  Worker,
+  type WorkerOptions,
+} from '../../src/sdk/worker.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { logOf } from '../support/logs.ts'
+import { startTestNode } from '../support/node.ts'
+import { aName, latestRun, runWhen, untilAborted, aWorker as workerOf } from './support.ts'
 
 const database = await createTestDatabase()
 const { db } = database

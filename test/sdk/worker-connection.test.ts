@@ -1,11 +1,11 @@
 /** The worker of the package without a connection: what becomes of its runs, and of itself. */
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/support/database.ts'
-import { eventually } from '../../test/support/eventually.ts'
-import { startTestNode } from '../../test/support/node.ts'
-import { startProxy } from '../../test/support/proxy.ts'
-import { aName, aWorker, runWhen, untilAborted } from './test-support.ts'
-import { Worker } from './worker.ts'
+import { Worker } from '../../src/sdk/worker.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode } from '../support/node.ts'
+import { startProxy } from '../support/proxy.ts'
+import { aName, aWorker, runWhen, untilAborted } from './support.ts'
 
 /** Beats are short here, so that what follows from their absence is seen within seconds. */
 const node = await startTestNode(await createTestDatabase(), {

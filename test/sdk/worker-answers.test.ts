@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { whenDone } from '../../test/support/cleanup.ts'
-import { eventually } from '../../test/support/eventually.ts'
-import { aWorker } from './test-support.ts'
+import { whenDone } from '../support/cleanup.ts'
+import { eventually } from '../support/eventually.ts'
+import { aWorker } from './support.ts'
 
 type Said = { path: string; body: { requestId?: string; runs?: unknown[] } }
 type Answer = (response: ServerResponse, said: Said) => void

@@ -1,8 +1,9 @@
 /** Workers of the package and their runs, for the tests of this folder. */
-import { whenDone } from '../../test/support/cleanup.ts'
-import { eventually } from '../../test/support/eventually.ts'
-import type { TestNode } from '../../test/support/node.ts'
-import { type Handler, type HandlerContext, Worker, type WorkerOptions } from './worker.ts'
+
+import { type Handler, type HandlerContext, Worker, type WorkerOptions } from '../../src/sdk/worker.ts'
+import { whenDone } from '../support/cleanup.ts'
+import { eventually } from '../support/eventually.ts'
+import type { TestNode } from '../support/node.ts'
 
 let names = 0
 /** A name that no other test uses. */
