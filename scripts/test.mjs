@@ -1,6 +1,6 @@
 /**
- * `npm test`: everything that must hold, in the order in which it fails fastest: lint and layout, types,
- * tests. With arguments, only the tests they select: `npm test -- src/embedded`.
+ * `npm test`: everything that must hold: lint, layout and types, which fail fastest, and then the tests. With arguments, only the
+ * tests they select: `npm test -- src/embedded`.
  */
 
 import { spawn } from 'node:child_process'
@@ -13,9 +13,11 @@ const args = process.argv.slice(2)
 
 await prepare({ build: true })
 if (args.length === 0) {
-  await step('lint', 'biome', ['check', '--diagnostic-level=warn', '.'], { quiet: true })
-  await step('types', 'tsc', ['--noEmit'], { quiet: true })
-  await step('types of the dashboard', 'tsc', ['--noEmit', '-p', 'web'], { quiet: true })
+  await Promise.all([
+    step('lint', 'biome', ['check', '--diagnostic-level=warn', '.'], { quiet: true }),
+    step('types', 'tsc', ['--noEmit'], { quiet: true }),
+    step('types of the dashboard', 'tsc', ['--noEmit', '-p', 'web'], { quiet: true }),
+  ])
 }
 await step('tests', 'vitest', ['run', ...args], { quiet: false })
 
