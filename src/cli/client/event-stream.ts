@@ -4,7 +4,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { CliError } from '../exit.ts'
-import { explainProblem, type Problem } from './problem.ts'
 import type { Server } from './server.ts'
 
 /** The server says something every 15 seconds; who says nothing for three times as long has gone. */
@@ -62,7 +61,7 @@ async function* connection(server: Server, path: string, lastId: string | null):
     })
     // A server says so when there will be nothing more, and this was not heard before.
     if (answer.status === 204) yield { event: 'end', data: '{"reason":"ended"}', id: '' }
-    if (!answer.isOk) throw explainProblem(JSON.parse(await answer.text()) as Problem)
+    if (!answer.isOk) await server.read(answer)
     const decoder = new TextDecoder()
     let text = ''
     for await (const chunk of answer.bytes()) {

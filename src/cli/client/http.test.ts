@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { sendHttp } from './http.ts'
 
@@ -85,4 +86,27 @@ test('an answer that is cut off is an error, not the end of it', async () => {
   const answer = await sendHttp(url, { method: 'GET', headers: {}, signal: never(), ca: null })
 
   await expect(answer.text()).rejects.toThrow()
+})
+
+test('a compressed answer is asked for and unpacked, and one that is cut off is an error', async () => {
+  const packed = gzipSync('{"items":[]}')
+  const url = await serve(({ url: path, headers }, answer) => {
+    answer.setHeader('content-encoding', String(headers['accept-encoding']))
+    answer.end(path === '/cut' ? packed.subarray(0, -9) : packed)
+  })
+  const get = (path: string) =>
+    sendHttp(url + path, { method: 'GET', headers: {}, signal: never(), ca: null })
+
+  expect(await (await get('/whole')).text()).toBe('{"items":[]}')
+  await expect((await get('/cut')).text()).rejects.toThrow()
+})
+
+test('a server that wants to speak another protocol is an error', async () => {
+  const url = await serve((_, answer) => {
+    answer.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n')
+  })
+
+  const asked = sendHttp(url, { method: 'GET', headers: {}, signal: never(), ca: null })
+
+  await expect(asked).rejects.toThrow('without an answer')
 })

@@ -41,10 +41,17 @@ export class HttpAnswer {
 
   async *bytes(): AsyncGenerator<Buffer> {
     try {
-      for await (const chunk of this.#incoming) yield chunk as Buffer
+      for await (const chunk of await this.#content()) yield chunk as Buffer
     } catch (error) {
       throw reasonOf(error, this.#signal)
     }
+  }
+
+  async #content(): Promise<Readable> {
+    if (this.#incoming.headers['content-encoding'] !== 'gzip') return this.#incoming
+    const { createGunzip } = await import('node:zlib')
+    // What goes wrong on either side is told to whoever reads it.
+    return pipeline(this.#incoming, createGunzip(), () => {})
   }
 
   async text(): Promise<string> {
@@ -54,6 +61,9 @@ export class HttpAnswer {
   }
 }
 
+/** A long list is a tenth as long then. */
+const ACCEPTED = { 'accept-encoding': 'gzip' }
+
 export async function sendHttp(
   url: string,
   { method, headers, body, signal, ca }: HttpRequest,
@@ -61,12 +71,14 @@ export async function sendHttp(
   const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
   // As bytes: text would be sent in one piece with the headers, which would then be encoded like it.
   const content = typeof body === 'string' ? Buffer.from(body) : body
-  const options = { method, headers: { ...headers, ...lengthOf(content) }, signal }
+  const options = { method, headers: { ...ACCEPTED, ...headers, ...lengthOf(content) }, signal }
   const outgoing = request(url, ca === null ? options : { ...options, ca })
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve)
     // It stays: a connection that breaks after the answer has begun is told to whoever reads the answer.
     outgoing.on('error', reject)
+    // Not every connection that ends before an answer is an error to Node.js: one that is to speak another protocol is not.
+    outgoing.once('close', () => reject(new Error('the connection ended without an answer')))
   })
   if (content === undefined || Buffer.isBuffer(content)) outgoing.end(content)
   else pipeline(Readable.from(content), outgoing, () => {})

@@ -40,6 +40,12 @@ export function serverUrl(flag: string | undefined, env: NodeJS.ProcessEnv): str
     flag === undefined ? SERVER_VARIABLE : '--server',
   ]
   const url = readUrl(text)
+  if (url && (url.username !== '' || url.password !== ''))
+    throw new CliError(
+      `${name} contains a user name or password, which Belfry does not use.`,
+      'Leave it out, and pass an API key with --api-key or BELFRY_KEY.',
+      EXIT.usage,
+    )
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new CliError(
       `${name} is '${text}'; it must be an address such as ${DEFAULT_SERVER}.`,
@@ -142,7 +148,7 @@ export class Server {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const data = await this.#read(answer)
+    const data = await this.read(answer)
     this.#followClock(answer)
     return { data: data as T, etag: answer.header('etag') }
   }
@@ -154,18 +160,17 @@ export class Server {
     options: { headers: Record<string, string>; body?: AsyncIterable<Buffer>; signal: AbortSignal },
   ): Promise<HttpAnswer> {
     const answer = await this.#send(method, path, options)
-    if (!answer.isOk) await this.#read(answer)
+    if (!answer.isOk) await this.read(answer)
     return answer
   }
 
-  /** What an answer says; throws when that is a refusal. */
-  async #read(answer: HttpAnswer): Promise<unknown> {
-    const isJson = /[/+]json\b/.test(answer.header('content-type') ?? '')
+  /** What an answer says; throws when that is a refusal, or nothing that Belfry says. */
+  async read(answer: HttpAnswer): Promise<unknown> {
     const text = await answer.text().catch((error: unknown) => {
       throw this.#unreachable(error)
     })
-    if (!isJson && text !== '') throw this.#stranger(answer)
-    const data = text === '' ? null : JSON.parse(text)
+    const data = text === '' ? null : jsonOf(text, answer)
+    if (data === undefined || (!answer.isOk && !isProblem(data))) throw this.#stranger(answer)
     if (!answer.isOk) throw explainProblem(data as Problem)
     return data
   }
@@ -220,6 +225,12 @@ export class Server {
         'Name the certificate of its authority with --ca-file or BELFRY_CA_FILE.',
         EXIT.unreachable,
       )
+    if (reason === 'ERR_INVALID_CHAR')
+      return new CliError(
+        'The name of the project or the reason contains characters that cannot be sent in a header.',
+        'Pass the name of a project with --project, and a single line with --reason.',
+        EXIT.usage,
+      )
     return new CliError(
       `No Belfry at ${this.url}${reason === '' ? '' : ` (${reason})`}.`,
       `Start a server: belfry start. To use another address: --server or ${SERVER_VARIABLE}`,
@@ -229,11 +240,26 @@ export class Server {
 
   #stranger({ status }: HttpAnswer): CliError {
     return new CliError(
-      `The server at ${this.url} is not Belfry: it answered ${status} without JSON.`,
+      `The server at ${this.url} is not Belfry: it answered ${status} without JSON that Belfry sends.`,
       `Give the address of a Belfry server with --server or ${SERVER_VARIABLE}.`,
       EXIT.unreachable,
     )
   }
+}
+
+/** Undefined for what is no JSON. */
+function jsonOf(text: string, answer: HttpAnswer): unknown {
+  if (!/[/+]json\b/.test(answer.header('content-type') ?? '')) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isProblem(data: unknown): data is Problem {
+  const { status, code, detail } = (data ?? {}) as Partial<Problem>
+  return typeof status === 'number' && typeof code === 'string' && typeof detail === 'string'
 }
 
 /** What OpenSSL says of a certificate that nobody vouches for. */

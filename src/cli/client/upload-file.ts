@@ -129,7 +129,7 @@ async function send(
       ...(from === size ? {} : { body: bytes() }),
       signal: idle.signal,
     })
-    return JSON.parse(await answer.text()) as File
+    return (await server.read(answer)) as File
   } finally {
     idle.end()
   }

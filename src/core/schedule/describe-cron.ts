@@ -100,5 +100,6 @@ function expandRange(item: string): readonly string[] {
   const number = (text: string): number =>
     /^\d/.test(text) ? Number(text) : WEEKDAYS.indexOf(text.toUpperCase())
   const last = to.toUpperCase() === 'SUN' ? 7 : number(to)
-  return WEEKDAYS.flatMap((_, day) => (day >= number(from) && day <= last ? [`${day % 7}${modifier}`] : []))
+  const days = WEEKDAYS.flatMap((_, day) => (day >= number(from) && day <= last ? [day % 7] : []))
+  return [...new Set(days)].map((day) => `${day}${modifier}`)
 }

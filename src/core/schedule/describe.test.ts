@@ -63,6 +63,7 @@ test.each([
   ['0 9 1 * MON', 'At 09:00, on day 1 of the month or on Monday'],
   ['* * * * 0-7/1', 'Every minute, Sunday through Saturday'],
   ['* * 1 * 0-7', 'Every minute, on day 1 of the month or on Sunday through Saturday'],
+  ['0 9 * * 6-7#2', 'At 09:00, on the second Saturday of the month and on the second Sunday of the month'],
   ['0 9 * * 0-7/3', 'At 09:00, only on Sunday, Wednesday, and Saturday'],
   ['0 9 1,15 * MON-FRI', 'At 09:00, on day 1 and 15 of the month or on Monday through Friday'],
   [

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { Server, serverUrl } from './server.ts'
+
+interface Said {
+  readonly status: number
+  readonly type?: string
+  readonly body?: string
+}
+
+async function whoSays({ status, type = 'application/json', body = '' }: Said): Promise<string> {
+  const server = createServer((_, answer) =>
+    answer.writeHead(status, { 'content-type': type, 'content-length': body.length }).end(body),
+  ).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test.each<[string, Said]>([
+  ['a redirect without content', { status: 302 }],
+  ['a page', { status: 200, type: 'text/html', body: '<p>' }],
+  ['an error that is no problem document', { status: 500, body: '{"message":"no"}' }],
+  ['an error without an object', { status: 404, body: '[]' }],
+  ['JSON that ends too early', { status: 200, body: '{"items":[' }],
+  ['an error with JSON that ends too early', { status: 400, body: '{' }],
+])('a server that answers %s is not Belfry', async (_, said) => {
+  const url = await whoSays(said)
+
+  const asked = new Server(url).get('/v1/tasks')
+
+  await expect(asked).rejects.toThrow(
+    `The server at ${url} is not Belfry: it answered ${said.status} without JSON that Belfry sends.`,
+  )
+})
+
+test('a problem document is told in its own words', async () => {
+  const problem = { status: 404, code: 'not_found', title: 'Not found', detail: 'Task a does not exist.' }
+  const url = await whoSays({ status: 404, type: 'application/problem+json', body: JSON.stringify(problem) })
+
+  await expect(new Server(url).get('/v1/tasks/a')).rejects.toThrow('Task a does not exist.')
+})
+
+test('characters that no header can have are named, and not blamed on the server', async () => {
+  const url = await whoSays({ status: 200, body: '{}' })
+
+  const asked = new Server(url, { project: 'a🙂' }).get('/v1/tasks')
+
+  await expect(asked).rejects.toThrow('contains characters that cannot be sent in a header')
+})
+
+test('an address with a password is refused without repeating it', () => {
+  const read = () => serverUrl('http://ada:geheim@127.0.0.1:3369', {})
+
+  expect(read).toThrow('--server contains a user name or password')
+  expect(read).not.toThrow('geheim')
+})
