@@ -1,5 +1,5 @@
 /** Why it did not run then: skips, misfires, blackouts, and instants of which nothing is known. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Asking, alsoOf, HOURLY, iso, NAP, QUICK, S } from './asking.ts'
@@ -127,11 +127,14 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
       effect: 'defer',
       window,
     })
-    const id = await aTask({ schedule: { type: 'once', at: iso(Date.now()) } })
+    onTestFinished(async () => {
+      await api.request('DELETE', `/v1/blackouts/${blackout.id}`)
+    })
+    // Another node knows of the blackout two seconds later at the latest.
+    const id = await aTask({ schedule: { type: 'once', at: iso(Date.now() + 2.5 * S) } })
     const now = await untilWhy(id, 'blackout')
 
     const then = await why(id, Date.now())
-    await api.request('DELETE', `/v1/blackouts/${blackout.id}`)
 
     expect(now.facts).toMatchObject({ runState: 'deferred' })
     expect(then).toMatchObject({ code: 'blackout', facts: { runId: now.facts.runId, name: 'quiet' } })
