@@ -412,6 +412,16 @@ describe('the overview of a project', () => {
     expect(alone.runs.running).toEqual({ count: 1, atLeast: false })
     expect(alone.runs.late).toMatchObject({ count: 1, atLeast: false })
     expect(alone.next.isEstimate).toBe(false)
-    expect(await ofProject(own)).toEqual(alone)
+    const beside = await ofProject(own)
+    expect(inMinutesOf(beside, alone)).toEqual(inMinutesOf(alone, beside))
   })
+
+  type Overview = Awaited<ReturnType<typeof ofProject>>
+  /** What comes next is told minute by minute, and one may have passed from one answer to the other. */
+  function inMinutesOf(overview: Overview, other: Overview): Overview {
+    const known = new Set(other.next.minutes.map(({ at }) => at))
+    const minutes = overview.next.minutes.filter(({ at }) => known.has(at))
+    expect(minutes.length).toBeGreaterThan(50)
+    return { ...overview, next: { ...overview.next, minutes } }
+  }
 })

@@ -42,12 +42,17 @@ export async function planOf(db: Queryable, { text, values }: Statement<unknown>
     const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
     if (table !== undefined) {
       rows += (node['Actual Rows'] + removed) * node['Actual Loops']
-      const pages =
-        (node['Shared Hit Blocks'] + node['Shared Read Blocks']) / Math.max(1, node['Actual Loops'])
+      const pages = ownPages(node) / Math.max(1, node['Actual Loops'])
       if (node['Node Type'] === 'Seq Scan' && pages > FEW_PAGES) tablesRead.push(table)
     }
     for (const child of node.Plans ?? []) visit(child)
   }
   visit(root)
-  return { tablesRead, rows: Math.round(rows), pages: root['Shared Hit Blocks'] + root['Shared Read Blocks'] }
+  return { tablesRead, rows: Math.round(rows), pages: pagesOf(root) }
 }
+
+const pagesOf = (node: PlanNode) => node['Shared Hit Blocks'] + node['Shared Read Blocks']
+
+/** PostgreSQL counts what the parts of a node read, also of other tables, as read by the node. */
+const ownPages = ({ Plans = [], ...node }: PlanNode) =>
+  pagesOf(node) - Plans.reduce((sum, part) => sum + pagesOf(part), 0)
