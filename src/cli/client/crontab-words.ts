@@ -114,9 +114,12 @@ function behaviourText(tasks: readonly PlannedTask[]): string {
   const { retry, timeout, labels = [] } = first.task
   const shells = [...new Set(tasks.map(({ task }) => execOf(task.action).command ?? ''))]
   const retries = retry?.limit === 0 ? 'no retries' : counted(Number(retry?.limit), 'retry', 'retries')
-  const where = labels.length === 0 ? 'any worker' : `workers with the label ${labels.join(' and ')}`
+  const where =
+    labels.length === 0
+      ? 'any worker that allows it'
+      : `workers with the label ${labels.join(' and ')} that allow it`
   return [
-    `\nEach job runs as ${shells.map((shell) => `${shell} -c COMMAND`).join(' or ')}, on ${where} that allows it.\n`,
+    `\nEach job runs as ${shells.map((shell) => `${shell} -c COMMAND`).join(' or ')}, on ${where}.\n`,
     `As under cron: ${retries}, runs may overlap, missed occurrences are skipped. Timeout ${timeout}.\n`,
   ].join('')
 }
