@@ -3,8 +3,8 @@ import { addClientFlags } from '../client/output.ts'
 import { addProgramFlags, RARE_PROGRAM_FLAGS } from '../client/task-flags.ts'
 
 const HELP = `
-The same command again changes nothing; with another schedule, other flags or another content of
-the file it changes the task. Bytes that the project has already are not uploaded again.
+Repeating the command changes nothing; a different schedule, flag or file content changes the
+task. A program that the project already has is not uploaded again.
 
 ${RARE_PROGRAM_FLAGS}
 
