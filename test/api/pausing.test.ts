@@ -31,20 +31,21 @@ test('a pause takes the next occurrence away, and pausing twice is pausing', asy
 })
 
 test('resuming leaves one skip with the range and the exact count, and the next occurrence', async () => {
-  const anchor = now() - 60 * MINUTE
-  const task = await create({ schedule: { type: 'every', interval: '1s', anchor: iso(anchor) }, maxRuns: 10 })
+  // The next occurrence is five seconds away, so that nothing is due before the pause.
+  const anchor = now() - 60 * MINUTE - 5_000
+  const task = await create({ schedule: { type: 'every', interval: '10s', anchor: iso(anchor) }, maxRuns: 10 })
   await pause(task.id)
   const pausedAt = now() - 10 * MINUTE
   await movePause(db, task.id, pausedAt)
 
   const resumed = await resume(task.id)
 
-  const first = pausedAt + 1_000 - ((pausedAt - anchor) % 1_000)
+  const first = pausedAt + 10_000 - ((pausedAt - anchor) % 10_000)
   const [skip, ...others] = await historyOf(db, task.id)
   expect(others).toEqual([])
   expect(skip).toMatchObject({ state: 'skipped', reason: 'paused', scheduledFor: first, ordinal: 1 })
-  expect(skip?.count).toBe(((skip?.until ?? 0) - first) / 1_000 + 1)
-  expect((skip?.until ?? 0) + 1_000).toBe(Date.parse(resumed.nextFireAt))
+  expect(skip?.count).toBe(((skip?.until ?? 0) - first) / 10_000 + 1)
+  expect((skip?.until ?? 0) + 10_000).toBe(Date.parse(resumed.nextFireAt))
   expect(await agendaOf(db, task.id)).toMatchObject([{ ordinal: 1, version: 1 }])
   expect((await resume(task.id)).nextFireAt).toBe(resumed.nextFireAt)
 })
