@@ -33,7 +33,10 @@ test('a pause takes the next occurrence away, and pausing twice is pausing', asy
 test('resuming leaves one skip with the range and the exact count, and the next occurrence', async () => {
   // The next occurrence is five seconds away, so that nothing is due before the pause.
   const anchor = now() - 60 * MINUTE - 5_000
-  const task = await create({ schedule: { type: 'every', interval: '10s', anchor: iso(anchor) }, maxRuns: 10 })
+  const task = await create({
+    schedule: { type: 'every', interval: '10s', anchor: iso(anchor) },
+    maxRuns: 10,
+  })
   await pause(task.id)
   const pausedAt = now() - 10 * MINUTE
   await movePause(db, task.id, pausedAt)
