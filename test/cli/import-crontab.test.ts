@@ -52,12 +52,12 @@ test('what was understood is shown, and a dry run creates nothing', async () => 
     /Not imported\n {2}line 10: @reboot \/usr\/local\/bin\/warm-up\.sh\n {4}Belfry has no @reboot/,
   )
   expect(stdout).toMatch(
-    /Different from cron\n {2}lines 5, 6 and 8: MAILTO=ops@example\.com becomes the owner: Belfry mails no output/,
+    /Different from cron\n {2}lines 5, 6 and 8: MAILTO=ops@example\.com becomes the owner: Belfry does not mail output\./,
   )
   expect(stdout).toContain('lines 5, 6 and 8: PATH=/usr/local/bin:/usr/bin:/bin')
   expect(stdout).toContain('Commented out: line 9')
   expect(stdout).toContain(
-    '! No worker runs /bin/sh at present. Its operator must allow it: --exec on --exec-commands /bin/sh',
+    '! No worker currently runs /bin/sh. The operator of a worker must allow it: --exec on --exec-commands /bin/sh.',
   )
   expect(stdout).toContain('Nothing was created: --dry-run')
   expect(await tasksOf(prefix)).toEqual([])
@@ -135,7 +135,7 @@ test('a worker that allows the shell is known, with the labels that are asked fo
   expect(await missing()).toEqual([])
   expect(await missing('--label', 'host=db1')).toEqual([])
   expect(await missing('--label', 'host=db2')).toEqual([
-    'No worker with the label host=db2 runs /bin/sh at present. Its operator must allow it: --exec on --exec-commands /bin/sh',
+    'No worker with the label host=db2 currently runs /bin/sh. The operator of a worker must allow it: --exec on --exec-commands /bin/sh.',
   ])
 })
 
@@ -165,7 +165,7 @@ test('nothing is created without a yes, and tasks can be created paused', async 
 
   expect(asked).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Create 1 task? There is no terminal'),
+    stderr: expect.stringContaining('Create 1 task? This needs confirmation'),
   })
   expect(nothing).toEqual([])
   expect(paused.stdout).toContain('✓ 1 task created and paused\n')

@@ -142,6 +142,6 @@ test('what is no program, and what no worker can run, is said before the first r
   expect(await filesNamed('notes.txt')).toEqual([])
   expect(command.code).toBe(0)
   expect(command.stdout).toMatch(
-    /! No worker runs \/opt\/nobody\/allows-this at present\. .*--exec-commands \/opt\/nobody\/allows-this Until then its runs wait\.\n$/,
+    /! No worker currently runs \/opt\/nobody\/allows-this\. .*--exec-commands \/opt\/nobody\/allows-this\. Until then its runs wait\.\n$/,
   )
 })

@@ -284,7 +284,7 @@ test.each([
   expect(stderr).not.toContain('    at ')
 })
 
-test('ending a task for good has to be said where nobody can be asked', async () => {
+test('ending a task permanently needs --yes without a terminal', async () => {
   const { id } = await create({ ...sleeper, name: 'precious' })
 
   const refused = await belfry('task', 'delete', 'precious')
@@ -292,7 +292,9 @@ test('ending a task for good has to be said where nobody can be asked', async ()
   const cancelled = await belfry('task', 'cancel', 'precious', '--yes', '--json')
 
   expect(refused.code).toBe(2)
-  expect(refused.stderr).toContain('There is no terminal to ask on.\ntry:   Add --yes to confirm.')
+  expect(refused.stderr).toContain(
+    'This needs confirmation, and there is no terminal.\ntry:   Add --yes to confirm.',
+  )
   expect(kept.status).toBe(200)
   expect(JSON.parse(cancelled.stdout)).toMatchObject({ id, state: 'cancelled' })
 })
@@ -349,7 +351,7 @@ test('a server that is not there is told of with what to do, within a second or 
 
   expect({ code, stdout }).toEqual({ code: 6, stdout: '' })
   expect(stderr).toBe(
-    `error: No Belfry at http://127.0.0.1:${port} (ECONNREFUSED).\n` +
+    `error: Cannot reach a Belfry server at http://127.0.0.1:${port} (ECONNREFUSED).\n` +
       'try:   Start a server: belfry start. To use another address: --server or BELFRY_URL\n',
   )
 })
@@ -364,7 +366,7 @@ test('something else that answers there is not taken for Belfry', async () => {
   const { code, stderr } = await runBelfry(['task', 'list', '--server', sink.url])
 
   expect(code).toBe(6)
-  expect(stderr).toContain(`The server at ${sink.url} is not Belfry`)
+  expect(stderr).toContain(`The server at ${sink.url} is not a Belfry server`)
 })
 
 const NASTY = `it's $HOME \`id\` "x" \\ !! *\n& ; | < > # ~ %s {a,b} 💥 שלום`

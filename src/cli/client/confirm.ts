@@ -5,7 +5,11 @@ import { CliError, EXIT } from '../exit.ts'
 export async function confirm(question: string, { yes }: { readonly yes?: boolean }): Promise<void> {
   if (yes === true) return
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
-    throw new CliError(`${question} There is no terminal to ask on.`, 'Add --yes to confirm.', EXIT.usage)
+    throw new CliError(
+      `${question} This needs confirmation, and there is no terminal.`,
+      'Add --yes to confirm.',
+      EXIT.usage,
+    )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await terminal.question(`${question} [y/N] `)
   terminal.close()

@@ -52,13 +52,18 @@ export async function downloadInto(
         onProgress()
         progress.show(received)
       }
-      if (received < total) throw new CliError('The connection broke off.', 'Try again.', EXIT.unreachable)
+      if (received < total)
+        throw new CliError('The connection was interrupted.', 'Try again.', EXIT.unreachable)
     })
   } finally {
     progress.end()
   }
   if (hash.digest('hex') !== sha256)
-    throw new CliError('What was received is not the content of the file.', 'Download it again.', EXIT.failed)
+    throw new CliError(
+      'The download is damaged: its SHA-256 is not that of the file.',
+      'Download it again.',
+      EXIT.failed,
+    )
 }
 
 const BROKEN_OFF = { done: true, value: undefined }

@@ -68,7 +68,7 @@ async function* connection(server: Server, path: string, lastId: string | null):
       timer.refresh()
       const parts = (text + decoder.decode(chunk, { stream: true })).split('\n\n')
       text = parts.pop() ?? ''
-      if (text.length > MAX_EVENT_CHARACTERS) throw new Error('an event has no end')
+      if (text.length > MAX_EVENT_CHARACTERS) throw new Error('an event exceeds the maximum size')
       for (const part of parts) yield eventOf(part)
     }
   } finally {

@@ -20,7 +20,7 @@ export function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process
   if (stdin.isTTY !== true || stderr.isTTY !== true)
     throw new CliError(
-      'There is no terminal to ask for the key on.',
+      'There is no terminal to read the key from.',
       'Pass the key on standard input: belfry login --key-stdin < file',
       EXIT.usage,
     )

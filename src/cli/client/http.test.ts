@@ -108,5 +108,5 @@ test('a server that wants to speak another protocol is an error', async () => {
 
   const asked = sendHttp(url, { method: 'GET', headers: {}, signal: never(), ca: null })
 
-  await expect(asked).rejects.toThrow('without an answer')
+  await expect(asked).rejects.toThrow('without a response')
 })

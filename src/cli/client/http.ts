@@ -78,7 +78,7 @@ export async function sendHttp(
     // It stays: a connection that breaks after the answer has begun is told to whoever reads the answer.
     outgoing.on('error', reject)
     // Not every connection that ends before an answer is an error to Node.js: one that is to speak another protocol is not.
-    outgoing.once('close', () => reject(new Error('the connection ended without an answer')))
+    outgoing.once('close', () => reject(new Error('the connection was closed without a response')))
   })
   if (content === undefined || Buffer.isBuffer(content)) outgoing.end(content)
   else pipeline(Readable.from(content), outgoing, () => {})

@@ -25,13 +25,13 @@ export const addProjectLimitFlags = (command: Command): Command =>
 const LIMITS: {
   readonly [N in LimitName]: readonly [read: (text: string) => unknown, tell: (value: never) => string]
 } = {
-  requestRate: [String, (rate: string) => `at most ${rate} requests`],
+  requestRate: [String, (rate: string) => `at most ${rate}`],
   minPeriod: [String, (time: string) => `at least ${time} between two occurrences of a task`],
   maxAhead: [String, (time: string) => `next occurrence at most ${time} ahead`],
   maxPayloadBytes: [readNumber, (bytes: number) => `definitions of at most ${bytes} bytes`],
   maxTasks: [readNumber, (tasks: number) => `at most ${tasks} tasks that have not ended`],
   maxStoredBytes: [readNumber, (bytes: number) => `at most ${bytes} bytes of definitions and files`],
-  runRate: [String, (rate: string) => `at most ${rate} runs start`],
+  runRate: [String, (rate: string) => `at most ${rate}`],
   maxRunning: [readNumber, (runs: number) => `at most ${runs} runs in progress at once`],
 }
 

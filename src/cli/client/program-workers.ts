@@ -25,8 +25,8 @@ export function missingWorker(
   if (able.some(({ commands }) => command === null || commands.includes(command))) return null
   const who = `No worker${labels.length === 0 ? '' : ` with the label ${labels.join(' and ')}`}`
   return command === null
-    ? `${who} runs programs at present. See why with belfry doctor on its machine, or set --exec on.`
-    : `${who} runs ${command} at present. Its operator must allow it: --exec on --exec-commands ${command}`
+    ? `${who} currently runs programs. To see why: belfry doctor on the machine of a worker. To allow programs: --exec on.`
+    : `${who} currently runs ${command}. The operator of a worker must allow it: --exec on --exec-commands ${command}.`
 }
 
 /** The same as a line below what was made. */

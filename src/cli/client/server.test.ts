@@ -35,7 +35,7 @@ test.each<[string, Said]>([
   const asked = new Server(url).get('/v1/tasks')
 
   await expect(asked).rejects.toThrow(
-    `The server at ${url} is not Belfry: it answered ${said.status} without JSON that Belfry sends.`,
+    `The server at ${url} is not a Belfry server: it answered ${said.status} with a body that is not a Belfry response.`,
   )
 })
 

@@ -75,7 +75,7 @@ function variable(name: string, env: NodeJS.ProcessEnv): string | undefined {
     return readSecretFile(`${name}_FILE`, file)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    throw new CliError(error.message, `Name a file that exists in ${name}_FILE.`, EXIT.usage)
+    throw new CliError(error.message, `Set ${name}_FILE to the path of an existing file.`, EXIT.usage)
   }
 }
 
@@ -87,7 +87,7 @@ export function authorityFrom(flag: string | undefined, env: NodeJS.ProcessEnv):
     return readFileSync(file, 'utf8')
   } catch (error) {
     throw new CliError(
-      `The file of certificates cannot be read: ${(error as Error).message}.`,
+      `Cannot read the certificate file: ${(error as Error).message}.`,
       'Give a file in PEM form with --ca-file or BELFRY_CA_FILE.',
       EXIT.usage,
     )
@@ -222,7 +222,7 @@ export class Server {
     if (UNTRUSTED.test(reason))
       return new CliError(
         `The certificate of ${this.url} is not trusted (${reason}).`,
-        'Name the certificate of its authority with --ca-file or BELFRY_CA_FILE.',
+        'Give the certificate of its authority with --ca-file or BELFRY_CA_FILE.',
         EXIT.unreachable,
       )
     if (reason === 'ERR_INVALID_CHAR')
@@ -232,7 +232,7 @@ export class Server {
         EXIT.usage,
       )
     return new CliError(
-      `No Belfry at ${this.url}${reason === '' ? '' : ` (${reason})`}.`,
+      `Cannot reach a Belfry server at ${this.url}${reason === '' ? '' : ` (${reason})`}.`,
       `Start a server: belfry start. To use another address: --server or ${SERVER_VARIABLE}`,
       EXIT.unreachable,
     )
@@ -240,7 +240,7 @@ export class Server {
 
   #stranger({ status }: HttpAnswer): CliError {
     return new CliError(
-      `The server at ${this.url} is not Belfry: it answered ${status} without JSON that Belfry sends.`,
+      `The server at ${this.url} is not a Belfry server: it answered ${status} with a body that is not a Belfry response.`,
       `Give the address of a Belfry server with --server or ${SERVER_VARIABLE}.`,
       EXIT.unreachable,
     )
@@ -268,7 +268,7 @@ const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|CERT_UNTRUSTED/
 /** Why a request failed, from the innermost error that says so. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error.name === 'AbortError') return 'the connection stood still'
+  if (error.name === 'AbortError') return 'the connection stalled'
   if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
   const inner = error.cause ?? (error as AggregateError).errors?.[0]
   if (inner instanceof Error) return reasonOf(inner)

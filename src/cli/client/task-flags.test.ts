@@ -23,7 +23,7 @@ test.each([
   [['--schedule', '[]', '--timezone', 'UTC'], 'In a list of triggers, set'],
   [['--file', '/nowhere.json'], 'Cannot read /nowhere.json'],
   [['--metadata', '{'], '--metadata is not JSON'],
-  [['--set', 'x'], "--set is 'x'; it must be like priority=5."],
+  [['--set', 'x'], "--set is 'x'; it must have the form FIELD=JSON, such as priority=5."],
 ])('%j is wrong usage', async (words, message) => {
   const error = await read(words).catch((reason: unknown) => reason)
 

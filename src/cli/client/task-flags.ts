@@ -137,7 +137,7 @@ export async function readTaskFlags(flags: Flags, current: TaskInput = {}): Prom
   for (const setting of (flags['set'] as readonly string[] | undefined) ?? []) {
     const [, field, text] = /^([A-Za-z]+)=(.*)$/s.exec(setting) ?? []
     if (field === undefined || text === undefined)
-      throw usage(`--set is '${setting}'; it must be like priority=5.`)
+      throw usage(`--set is '${setting}'; it must have the form FIELD=JSON, such as priority=5.`)
     input[field] = readJson(text)
   }
   const action = await readAction(flags, input['action'] ?? current['action'])

@@ -13,7 +13,7 @@ Shows what was understood and asks before it creates anything. Each job becomes 
 behaves as under cron: no retries, runs may overlap, missed occurrences are skipped. Importing the
 same crontab again changes nothing; a changed line changes its task.
 
-Until you remove them, the lines of the crontab run too. To switch over in between, import with
+Until you remove them, the lines of the crontab run too. To avoid running jobs twice, import with
 --paused, disable the crontab, then resume the tasks.
 
 Examples:
@@ -37,7 +37,7 @@ export function importCommand(program: Command): void {
     .option('--system', 'The sixth field is a user, as in /etc/crontab (default: detected)')
     .option('--no-system', 'The sixth field belongs to the command')
     .option('--timezone <zone>', "Time zone of lines without CRON_TZ (default: this machine's)")
-    .option('--prefix <name>', "Beginning of the tasks' keys (default: the name of this machine)")
+    .option('--prefix <name>', 'Prefix of the keys of the tasks (default: the name of this machine)')
     .option('--label <label>', 'Label that a worker must have; repeatable', collect)
     .option('--retries <n>', 'Maximum number of retries (default: 0)')
     .option('--timeout <time>', 'Timeout of each run (default: 1d)')

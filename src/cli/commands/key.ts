@@ -62,7 +62,7 @@ Examples:
 `
 
 const REVOKE_HELP = `
-Within two seconds every node refuses the key, and its streams and workers are cut off.
+Within two seconds every node refuses the key, closes its streams and disconnects its workers.
 
 Examples:
   belfry key revoke deploy
@@ -88,8 +88,8 @@ export function keyCommand(program: Command): void {
     .requiredOption('--role <role>', 'viewer, operator, editor, admin or worker')
     .option('--name <name>', 'What the key is for (default: its role)')
     .option('--expires-at <time>', 'When the key expires (default: never)')
-    .option('--queue <name>', 'Valid for this queue only; can be repeated', several)
-    .option('--network <network>', 'Valid from this network only; can be repeated', several)
+    .option('--queue <name>', 'Valid for this queue only; repeatable', several)
+    .option('--network <network>', 'Valid from this network only; repeatable', several)
   addClientFlags(addConfigFlags(addKeyLimitFlags(create), ['dataDir', 'databaseUrl', 'databasePooling']))
     .addHelpText('after', CREATE_HELP)
     .action(async (flags) => (await import('../handlers/create-key.ts')).createKey(flags))
@@ -109,7 +109,7 @@ export function keyCommand(program: Command): void {
     .description('Replace an API key, keeping the old one valid for a while')
     .argument('<key>', KEY)
     .option('--overlap <time>', 'Keep the old key valid for this long (default: 1d)')
-    .option('--expires-at <time>', 'When the new key expires (default: as long as the old one was valid)')
+    .option('--expires-at <time>', 'When the new key expires (default: same lifetime as the old key)')
   addClientFlags(rotate)
     .addHelpText('after', ROTATE_HELP)
     .action(async (ref, flags) => (await import('../handlers/keys.ts')).rotateKey(ref, flags))

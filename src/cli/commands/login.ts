@@ -3,8 +3,8 @@ import { addClientFlags } from '../client/output.ts'
 
 const LOGIN_HELP = `
 Asks for an API key, checks it, and stores it with the address of the server in a file that only
-you can read. Later commands use the profile 'default', or the one that --profile or
-BELFRY_PROFILE names.
+you can read. Later commands use the profile 'default', or the one named by --profile or
+BELFRY_PROFILE.
 
 Examples:
   belfry login --server https://belfry.example.com
@@ -39,7 +39,7 @@ export function loginCommands(program: Command): void {
   addClientFlags(program.command('logout').description('Remove a profile'))
     .addHelpText('after', LOGOUT_HELP)
     .action(async (flags) => (await import('../handlers/login.ts')).logout(flags))
-  addClientFlags(program.command('whoami').description('Show who the server takes you for'))
+  addClientFlags(program.command('whoami').description('Show who you are logged in as'))
     .addHelpText('after', WHOAMI_HELP)
     .action(async (flags) => (await import('../handlers/login.ts')).whoami(flags))
 }

@@ -59,7 +59,7 @@ export function memberCommand(program: Command): void {
   const remove = group
     .command('remove')
     .alias('rm')
-    .description('Take the role of a person or a group away')
+    .description('Remove the role of a person or a group')
     .argument('<member>', 'Email address, group, or id')
   addClientFlags(addYesFlag(ofInstallation(remove)))
     .addHelpText('after', REMOVE_HELP)

@@ -43,8 +43,8 @@ Examples:
 `
 
 const ARCHIVE_HELP = `
-From now on the project can only be read. Its tasks are paused, and runs that wait or are in
-progress are cancelled.
+The project becomes read-only. Its tasks are paused, and runs that wait or are in progress are
+cancelled.
 
 Examples:
   belfry project archive shop

@@ -37,7 +37,7 @@ export function scheduleCommand(program: Command): void {
     .optionsGroup('Options:')
     .option('--from <instant>', 'List occurrences after this time (default: now)')
     .option('--count <n>', 'Number of occurrences, up to 100 (default: 10)')
-    .option('--jitter <time>', 'Random delay (jitter) of up to')
+    .option('--jitter <time>', 'Maximum random delay (jitter)')
     .option('--seed <text>', 'Seed of H and jitter: the key of the task')
   addClientFlags(preview)
     .addHelpText('after', PREVIEW_HELP)

@@ -43,8 +43,8 @@ Examples:
 `
 
 const ROTATE_HELP = `
-Encrypts all secrets with the first key of the server that answers. Before, every node must have
-that key: add it to BELFRY_SECRETS_KEY or --secrets-key-file of all nodes, then put it first.
+Encrypts all secrets with the first key of the server. Every node must already have this key: first
+add it to BELFRY_SECRETS_KEY or --secrets-key-file on all nodes, then move it to the first place.
 
 Examples:
   belfry secret make-key >> secrets.key
@@ -87,7 +87,7 @@ export function secretCommand(program: Command): void {
     .alias('rm')
     .argument('<name>', 'Name of the secret')
     .description('Delete a secret and all its values')
-    .option('--force', 'Delete it although tasks use it')
+    .option('--force', 'Delete it even if tasks use it')
   addClientFlags(addYesFlag(remove))
     .addHelpText('after', DELETE_HELP)
     .action(async (name, flags) => (await import('../handlers/secrets.ts')).deleteSecret(name, flags))

@@ -64,10 +64,10 @@ export function subscriptionCommand(program: Command): void {
     .description('Send a webhook to a URL when runs end')
     .argument('<url>', 'URL that receives the events')
     .option('--name <name>', 'Name of the subscription')
-    .option('--event <about>', 'Events of runs (default), circuits, or the audit-log; repeatable', collect)
+    .option('--event <about>', 'Type of events: runs (default), circuits or audit-log; repeatable', collect)
     .option(
       '--state <state>',
-      'Only completed, permanently_failed, cancelled or skipped; repeatable',
+      'Only this state: completed, permanently_failed, cancelled or skipped; repeatable',
       collect,
     )
     .option('--task <task>', 'Only runs of this task: id, key or name; repeatable', collect)
@@ -75,7 +75,7 @@ export function subscriptionCommand(program: Command): void {
     .option('--type <action>', 'Only tasks with this type of action; repeatable', collect)
     .option('--queue <name>', 'Only tasks in this queue; repeatable', collect)
     .option('--owner <who>', 'Only tasks of this owner; repeatable', collect)
-    .option('--action <action>', 'Only this kind of change, of the audit log; repeatable', collect)
+    .option('--action <action>', 'Only this kind of change in the audit log; repeatable', collect)
     .option('--batch-size <n>', 'Maximum number of events per POST, sent as an array (default: 1)')
     .option('--give-up-after <time>', 'Disable the subscription after failing for this long (default: 1d)')
     .option('--after <where>', 'Start after an event id, or at a timestamp (default: now)')

@@ -247,7 +247,7 @@ function skipCommand(group: Command): void {
     .argument('<task>', TASK)
     .option('--count <n>', 'Number of occurrences (default: 1)')
     .option('--reason <text>', 'Reason, shown with the task')
-    .option('--undo', 'Do not skip them after all')
+    .option('--undo', 'Cancel an earlier request to skip')
   addClientFlags(command)
     .addHelpText('after', SKIP_HELP)
     .action(async (task, flags) => (await import('../handlers/pause-task.ts')).skipNext(task, flags))

@@ -107,7 +107,11 @@ async function examineProvider(config: Config): Promise<Finding[]> {
     const provider = providerFrom(config)
     await provider?.begin()
     return [
-      { check, status: 'ok', text: `${config.oidcIssuer} answers; it must know ${provider?.redirectUrl}` },
+      {
+        check,
+        status: 'ok',
+        text: `${config.oidcIssuer} responds; the redirect URL ${provider?.redirectUrl} must be registered there`,
+      },
     ]
   } catch (error) {
     const reason = (error as Error).message

@@ -22,7 +22,7 @@ export async function uploadFile(
 ): Promise<void> {
   const { file, sentBytes } = await uploadLocalFile(serverFrom(flags), path, { name: flags.name })
   give(file, flags, () => {
-    const how = sentBytes === 0 ? '; nothing was uploaded, the project has this content already' : ''
+    const how = sentBytes === 0 ? '; the project already has this content, so nothing was uploaded' : ''
     return `${c.green('✓')} file ${printable(file.name)} is ready: ${contentWords(file)}${how}\n  id  ${file.id}\n`
   })
 }
@@ -103,7 +103,7 @@ export async function downloadFile(
   if (file.state === 'waiting')
     throw new CliError(
       `The upload of ${printable(file.name)} is not complete: ${stateWords(file)}.`,
-      `To see how far it is: belfry file show ${file.id}`,
+      `To see its progress: belfry file show ${file.id}`,
       EXIT.conflict,
     )
   const path = flags.output ?? file.name

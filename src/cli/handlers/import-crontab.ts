@@ -104,7 +104,7 @@ async function existingTasks(server: Server, prefix: string, flags: ImportFlags)
   const listed = await unlessDryRun(flags, () =>
     readPages<Task>(server, '/v1/tasks', { tag: tagOf(prefix) }, MAX_TASKS),
   )
-  if (listed === null) remark(`No Belfry at ${server.url}. All tasks are shown as new.\n`)
+  if (listed === null) remark(`Cannot reach a Belfry server at ${server.url}. All tasks are shown as new.\n`)
   return new Map((listed?.items ?? []).map((task) => [task.key ?? task.id, task]))
 }
 

@@ -26,7 +26,9 @@ export async function login(flags: ClientFlags & { readonly keyStdin?: boolean }
       ? (profiles.get(name)?.server ?? serverUrl(undefined, env))
       : serverUrl(flags.server, env)
   if (url.startsWith('http:') && !LOOPBACK_URL.test(url))
-    remark(`! ${url} is not encrypted: others on the way can read the key. Use https.\n`)
+    remark(
+      `! The connection to ${url} is not encrypted: others on the network can read the key. Use https.\n`,
+    )
   const given = flags.apiKey ?? (flags.keyStdin ? await readStdin() : await askHidden(`API key for ${url}: `))
   const key = keyFrom(given, {})
   if (key === null)

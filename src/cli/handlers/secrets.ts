@@ -95,7 +95,7 @@ export async function rotateKey(flags: ClientFlags): Promise<void> {
         ? ''
         : `${c.yellow('!')} ${unreadable} values could not be read: they are damaged, or this node lacks their key\n`
     const unused = retired.length === 0 ? '' : `Keys that can be removed: ${retired.join(', ')}\n`
-    return `${c.green('✓')} everything is encrypted with key ${key} (${encrypted} values just now)\n${rest}${unused}`
+    return `${c.green('✓')} all secrets are encrypted with key ${key} (${encrypted} values re-encrypted)\n${rest}${unused}`
   })
 }
 

@@ -157,7 +157,7 @@ function cutShort(failure: unknown): unknown {
   if (!troubleOf(failure)) return failure
   return new CliError(
     'Stopped while the database was unavailable; runs in progress will be repeated.',
-    'Restore the database; another node or the next start takes the runs over.',
+    'Restore the database; the runs are reclaimed by another node or at the next start.',
     EXIT.unreachable,
   )
 }
@@ -239,7 +239,7 @@ function tellEncryption(steps: Steps, { host, tlsCert, trustedProxies }: Config)
   if (isLoopback(host) || tlsCert !== null || trustedProxies.length > 0) return
   steps.note(
     'network',
-    `${host} without TLS: others can read API keys on the way; use --tls-cert and --tls-key`,
+    `${host} without TLS: others on the network can read API keys; use --tls-cert and --tls-key`,
   )
 }
 
