@@ -52,7 +52,7 @@ test('an address is good for its own file, and for nothing else', async () => {
   const changed = await put(node, `${uploadUrl}x`, someBytes(10))
   const empty = await put(node, `/v1/files/${other.id}/content?token=`, someBytes(10))
 
-  expect(elsewhere).toMatchObject(signature('signed for something else'))
+  expect(elsewhere).toMatchObject(signature('signed for another file'))
   expect(downloading).toMatchObject(signature('not valid for this request'))
   expect(changed).toMatchObject(signature('not valid for this request'))
   expect(empty.status).toBe(401)

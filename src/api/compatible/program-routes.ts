@@ -46,7 +46,7 @@ const create = {
 const status = {
   operationId: 'readProgramTask',
   tags,
-  summary: 'Read a task that runs a program, and when its attempts started and failed',
+  summary: 'Read a task that runs a program, and the history of its attempts',
   body: NamedProgramTask,
   response: { 200: ProgramTask, ...problems(404, 413, 415) },
 }
@@ -54,7 +54,7 @@ const status = {
 const update = {
   operationId: 'updateProgramTask',
   tags,
-  summary: 'Run a task again, or keep it from being run',
+  summary: 'Run a task again, or prevent it from running',
   body: UpdateProgramTask,
   response: { 200: ProgramTask, ...problems(404, 409, 413, 415) },
 }
@@ -62,7 +62,7 @@ const update = {
 const signUrl = {
   operationId: 'signUploadUrl',
   tags,
-  summary: 'Sign an address to upload the file of a task to',
+  summary: 'Create a signed address for uploading the file of a task',
   body: NamedProgramTask,
   response: { 200: UploadUrl, ...problems(404, 409, 413, 415) },
 }
@@ -70,7 +70,7 @@ const signUrl = {
 const fileStatus = {
   operationId: 'readFileStatus',
   tags,
-  summary: 'Read whether the file of a task has arrived',
+  summary: 'Read whether the file of a task was uploaded',
   body: NamedProgramTask,
   response: { 200: FileStatus, ...problems(404, 413, 415) },
 }
@@ -110,7 +110,7 @@ export function programRoutes(app: App, publicUrl: string | null): void {
     const { context, body } = request
     const { fileId } = await findNumberedTask(context, body.id)
     if (stateOf(await findFile(context, fileId)) === 'ready')
-      throw new Refusal('file_ready', `The file of task ${body.id} has already arrived.`)
+      throw new Refusal('file_ready', `The file of task ${body.id} was already uploaded.`)
     const expiresAt = context.clock.now() + UPLOAD_HOURS * 3_600_000
     const path = await uploadPath(context, fileId, expiresAt)
     return { id: body.id, url: `${publicUrl ?? ownUrl(request)}${path}`, expires_at: utc(expiresAt) }

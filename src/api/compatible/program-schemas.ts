@@ -11,7 +11,7 @@ const TaskNumber = z.int().min(1).max(MAX_NUMBER).describe('Number of the task i
 
 export const CreateProgramTask = z
   .strictObject({
-    schedule_at: Instant.nullish().describe('When to run. Null or missing: as soon as the file has arrived.'),
+    schedule_at: Instant.nullish().describe('When to run. Null or omitted: as soon as the file is uploaded.'),
     total_retry: z
       .int()
       .min(0)
@@ -33,9 +33,7 @@ export const NamedProgramTask = z.strictObject({ id: TaskNumber }).meta({ id: 'N
 export const UpdateProgramTask = z
   .strictObject({
     id: TaskNumber,
-    is_producible: z
-      .boolean()
-      .describe('True runs a task again that has ended; false keeps a task from being run.'),
+    is_producible: z.boolean().describe('True runs an ended task again; false prevents a task from running.'),
   })
   .meta({ id: 'UpdateProgramTask' })
 
@@ -43,11 +41,11 @@ export const ProgramTask = z
   .object({
     id: TaskNumber,
     schedule_at: Stored.nullable(),
-    picked_at_by_producers: z.array(Stored).describe('When each attempt was taken from the schedule.'),
+    picked_at_by_producers: z.array(Stored).describe('When the scheduler fired each attempt.'),
     picked_at_by_workers: z.array(Stored).describe('When a worker started each attempt.'),
     successful_at: Stored.nullable(),
-    failed_ats: z.array(Stored).describe('When attempts failed.'),
-    failed_reasons: z.array(z.string()).describe('Why they failed, in the same order.'),
+    failed_ats: z.array(Stored).describe('When each failed attempt ended.'),
+    failed_reasons: z.array(z.string()).describe('Why each of them failed, in the same order.'),
     total_retry: z.int(),
     current_retry: z.int().describe('Retries of the latest run so far.'),
     tracing_id: z.string().nullable(),

@@ -168,7 +168,7 @@ async function signedOf(
   if (!verified.ok) throw new Refusal('invalid_signature', `The address ${verified.reason}.`)
   const { id } = request.params as { readonly id?: string }
   if (verified.claims.subject !== id)
-    throw new Refusal('invalid_signature', 'The address was signed for something else.')
+    throw new Refusal('invalid_signature', 'The address was signed for another file.')
   return verified.claims
 }
 
@@ -180,7 +180,7 @@ async function signedCall(
   { projects, keys }: AuthenticationOptions,
 ): Promise<Call> {
   if (signed.keyId != null && !(await keys.findById(signed.keyId)))
-    throw new Refusal('invalid_signature', 'The address was made with an API key that is no longer valid.')
+    throw new Refusal('invalid_signature', 'The address was signed for an API key that is no longer valid.')
   const project = await projects.withId(signed.projectId)
   if (!project)
     throw new Refusal('invalid_signature', 'The address was signed for a project that does not exist.')

@@ -42,7 +42,7 @@ export function documentation(version: string) {
       { name: 'queues', description: 'Named groups of runs that wait for a worker.' },
       { name: 'targets', description: 'Servers that calls go to: limits, rates, pauses and circuits.' },
       { name: 'blackouts', description: 'Windows in which no schedule fires.' },
-      { name: 'secrets', description: 'Named values that tasks refer to and no response contains.' },
+      { name: 'secrets', description: 'Named values that tasks refer to. Responses never contain them.' },
       { name: 'signing secrets', description: 'Secrets that sign outgoing requests.' },
       { name: 'files', description: 'Programs and other content that tasks use.' },
       { name: 'overview', description: 'State of the whole system.' },
@@ -61,7 +61,7 @@ export function documentation(version: string) {
       {
         name: 'compatibility',
         description:
-          'Interfaces that other schedulers have: `/tasks`, jobs as four calls, and programs with `task/create`.',
+          'Interfaces of other schedulers: `/tasks`, jobs as four calls, and programs with `task/create`.',
       },
     ],
   }

@@ -63,7 +63,7 @@ export class CertificateWatch extends LoopService {
     this.#problem = problem
     if (!isSame || this.#isReported) return
     this.#isReported = true
-    this.#options.log.warn(`${problem} The server keeps the certificate that it has.`)
+    this.#options.log.warn(`${problem} The server continues to use the current certificate.`)
   }
 
   #remind(): void {

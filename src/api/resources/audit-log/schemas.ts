@@ -12,7 +12,7 @@ const entry = {
   project: z
     .object({ id: Uuid, name: z.string().nullable() })
     .nullable()
-    .describe('Null for what belongs to the installation and to no project.'),
+    .describe('Null for changes of the installation, which belong to no project.'),
   actor: z
     .object({
       kind: z
@@ -34,8 +34,8 @@ const entry = {
     .object({ kind: z.enum(AUDIT_SUBJECTS), id: z.string().nullable(), name: z.string().nullable() })
     .describe('What was changed. The name is the one that it had then.'),
   count: z.int().describe('More than 1 for refused requests that were counted together.'),
-  before: z.unknown().describe('What was before; null if there was nothing. A task is given by its version.'),
-  after: z.unknown().describe('What is after the change; null if there is nothing.'),
+  before: z.unknown().describe('State before the change; null if there was none. For a task, its version.'),
+  after: z.unknown().describe('State after the change; null if there is none.'),
   reason: z.string().nullable().describe('The reason given: `belfry-reason`, or `reason` in the body.'),
 }
 

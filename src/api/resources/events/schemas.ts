@@ -31,8 +31,8 @@ export const WatchEvents = z.strictObject({
     .describe(
       'What the events are about: `runs` that end (default), `circuits` of targets that open or close, `all` of both, or entries of the `audit-log`, which needs the role admin. The other filters apply to runs.',
     ),
-  action: z.enum(AUDIT_ACTIONS).optional().describe('Only this kind of change, of the audit log.'),
-  scope: AuditScope.describe('Whose entries of the audit log, as in `GET /v1/audit-log`.'),
+  action: z.enum(AUDIT_ACTIONS).optional().describe('Only this kind of change in the audit log.'),
+  scope: AuditScope.describe('Scope of the entries of the audit log, as in `GET /v1/audit-log`.'),
   state: z.enum(ENDED_STATES).optional().describe('Only runs that ended in this state.'),
   taskId: Uuid.optional().describe('Only runs of this task.'),
   tag: z.string().min(1).max(100).optional().describe('Only runs of tasks with this tag.'),

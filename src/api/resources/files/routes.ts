@@ -96,7 +96,7 @@ const download = {
       content: { [BINARY]: { schema: Bytes } },
     },
     206: {
-      description: 'The part that was asked for.',
+      description: 'The requested part.',
       content: { [BINARY]: { schema: Bytes } },
     },
     ...problems(404, 409),

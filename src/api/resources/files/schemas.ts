@@ -24,7 +24,7 @@ export const CreateFile = z
     name: FileName.describe('Name of the file, without directories.'),
     size: z.int().min(1).optional().describe('Size in bytes. An upload of another size is refused.'),
     sha256: Sha256.optional().describe(
-      'SHA-256 of the content. An upload of other content is refused; if the project has this content already, nothing needs to be uploaded.',
+      'SHA-256 of the content. An upload of other content is refused; if the project already has this content, nothing needs to be uploaded.',
     ),
   })
   .meta({ id: 'CreateFile' })
@@ -42,7 +42,7 @@ const fields = {
   kind: z
     .enum(FILE_KINDS)
     .nullable()
-    .describe('What the first bytes say that the file is. Null until it is ready.'),
+    .describe('Type of the file, detected from its first bytes. Null until it is ready.'),
   architecture: z
     .string()
     .nullable()

@@ -57,7 +57,8 @@ const edit = {
   operationId: 'editKey',
   tags,
   summary: 'Change the limits of an API key',
-  description: 'What is not named stays; null removes a limit. All nodes follow within two seconds.',
+  description:
+    'Omitted limits do not change; null removes a limit. The change takes effect on all nodes within two seconds.',
   params: byId,
   body: EditApiKey,
   response: { 200: ApiKeySchema, ...problems(404, 413, 415) },

@@ -99,9 +99,7 @@ export const RotateApiKey = z
     overlap: durationBetween(0, MONTH_MS, 'from 0s to 30d')
       .optional()
       .describe('How long the old key stays valid. Default 1d.'),
-    expiresAt: Instant.nullish().describe(
-      'When the new key expires. Default: after as long a time as the old key was valid.',
-    ),
+    expiresAt: Instant.nullish().describe('When the new key expires. Default: same lifetime as the old key.'),
   })
   .nullish()
   .meta({ id: 'RotateApiKey' })

@@ -12,12 +12,12 @@ export const Me = z
     id: Uuid.nullable(),
     name: z.string().nullable().describe('Name of the key or of the person.'),
     email: z.string().nullable().describe('Verified email address of the person.'),
-    installationRole: RoleHeld.nullable().describe('Role that counts in every project.'),
+    installationRole: RoleHeld.nullable().describe('Role in every project.'),
     projects: z.array(z.object({ name: z.string(), role: RoleHeld })).describe('Roles in single projects.'),
     project: z
       .string()
       .nullable()
-      .describe('Project of requests that name none; null if the caller has no role anywhere.'),
+      .describe('Project of requests that do not name one; null if the caller has no role in any project.'),
   })
   .meta({
     id: 'Me',

@@ -55,7 +55,7 @@ function routesAt(app: App, { path, scope, access, suffix, of }: Place): void {
     description: 'Takes effect within two seconds for people who are signed in.',
     body: MemberInput,
     response: {
-      200: Member.describe('The member existed; it has the role now.'),
+      200: Member.describe('The member existed; its role was changed.'),
       201: Member.describe('The member was added.'),
       ...problems(409, 413, 415),
     },

@@ -60,7 +60,7 @@ export const Node = z
       .enum(['ready', 'no_key', 'other_key'])
       .nullable()
       .describe(
-        'Whether the node can read secrets: it holds all keys in use, none, or others. Null for remote workers and older releases.',
+        'Whether the node can read secrets: it has all keys in use, none, or only others. Null for remote workers and older releases.',
       ),
     startedAt: Stored,
     beatAt: Stored.describe('Time of the last heartbeat.'),

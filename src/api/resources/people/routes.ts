@@ -27,7 +27,7 @@ const signOut = {
   tags,
   summary: 'End all sessions of a person',
   description:
-    'All nodes obey within two seconds. The person can sign in again for as long as the identity provider allows it.',
+    'The sessions end on all nodes within two seconds. The person can sign in again for as long as the identity provider allows it.',
   params: z.object({ id: Uuid }),
   response: { 200: SignedOut, ...problems(404) },
 }

@@ -28,12 +28,12 @@ const DOCS = {
   minPeriod: 'Minimum time between two occurrences of a task.',
   maxAhead: 'Maximum time until the next occurrence.',
   requestRate:
-    'Maximum number of API requests per second, minute or hour, over all nodes, such as `100/s`. As many may come at once.',
+    'Maximum number of API requests per second, minute or hour, over all nodes, such as `100/s`. The same number can be sent in one burst.',
   maxPayloadBytes: 'Maximum size of the definition of one task, in bytes.',
   maxTasks: 'Maximum number of tasks that have not finished and are neither cancelled nor deleted.',
   maxStoredBytes: 'Maximum size of the definitions of these tasks and of all files together, in bytes.',
   runRate:
-    'Maximum number of runs that start per second, minute or hour, over all workers, such as `10/s`. As many as a tenth of a second allows may start at once, at least 1.',
+    'Maximum number of runs that start per second, minute or hour, over all workers, such as `10/s`. The maximum burst is what this rate allows in 100 ms, at least 1.',
   maxRunning: 'Maximum number of runs in progress at once, over all workers.',
 }
 

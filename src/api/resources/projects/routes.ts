@@ -61,7 +61,7 @@ const archive = {
   tags,
   summary: 'Archive a project',
   description:
-    'From now on the project can only be read. Its tasks are paused, and runs that wait or are in progress are cancelled.',
+    'The project becomes read-only. Its tasks are paused, and runs that wait or are in progress are cancelled.',
   params: ProjectName,
   response: { 200: Project, ...problems(404, 409) },
 }

@@ -24,7 +24,7 @@ export const Queue = z
     burst: z
       .int()
       .nullable()
-      .describe('How many runs may start at once after a quiet time; null for the default.'),
+      .describe('Maximum burst: how many runs may start at once after an idle period; null for the default.'),
     waiting: z.int().describe('Runs that are waiting for a worker, counted up to 10 000.'),
     oldest: Stored.nullable().describe('Due time of the run that has been waiting longest.'),
     createdAt: Stored,
@@ -55,7 +55,7 @@ export const EditQueue = z
       .nullable()
       .optional()
       .describe(
-        'How many runs may start at once after a quiet time. Null: as many as a tenth of a second of the rate, at least 1.',
+        'Maximum burst: how many runs may start at once after an idle period. Null: what the rate allows in 100 ms, at least 1.',
       ),
   })
   .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')

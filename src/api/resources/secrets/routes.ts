@@ -54,7 +54,7 @@ const set = {
 const rotate = {
   operationId: 'rotateSecretsKey',
   tags,
-  summary: 'Encrypt everything with the first key of the node',
+  summary: 'Re-encrypt all secrets with the first key of the node',
   description:
     'Re-encrypts the secrets of all projects that are encrypted with another key, while nodes run. Every node must have the key.',
   body: NoBody,

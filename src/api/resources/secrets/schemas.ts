@@ -59,22 +59,24 @@ export const DeleteSecret = z.strictObject({
   force: z
     .enum(['true', 'false'])
     .optional()
-    .describe('true deletes the secret although tasks or mail settings use it; runs that need it then fail.'),
+    .describe('true deletes the secret even if tasks or mail settings use it; runs that need it then fail.'),
 })
 
 export const KeyRotation = z
   .object({
     key: z
       .string()
-      .describe('Fingerprint of the key that everything is encrypted with now.')
+      .describe('Fingerprint of the key that all secrets are now encrypted with.')
       .meta({ example: '5f1d0c2ab37e9684' }),
-    encrypted: z.int().describe('Values that were encrypted with it just now.'),
+    encrypted: z.int().describe('Number of values that this request re-encrypted.'),
     unreadable: z
       .int()
-      .describe('Values that are encrypted with a key that this node does not hold, or are damaged.'),
+      .describe(
+        'Number of values that this node could not decrypt: it does not have their key, or they are damaged.',
+      ),
     retired: z
       .array(z.string())
-      .describe('Fingerprints of keys that nothing is encrypted with any more. They can be removed.'),
+      .describe('Fingerprints of keys that no value is encrypted with any more. They can be removed.'),
   })
   .meta({ id: 'KeyRotation' })
 export type KeyRotation = z.output<typeof KeyRotation>

@@ -21,7 +21,7 @@ export const EventFilter = z
     events: some(z.enum(EVENT_SUBJECTS)).describe(
       'What the events are about: `runs` that end (default), `circuits` of targets that open or close, or entries of the `audit-log` and nothing else, which needs the role admin. The other lists apply to runs.',
     ),
-    actions: some(z.enum(AUDIT_ACTIONS)).describe('Only these kinds of changes, of the audit log.'),
+    actions: some(z.enum(AUDIT_ACTIONS)).describe('Only these kinds of changes in the audit log.'),
     states: some(z.enum(ENDED_STATES)),
     taskIds: some(Uuid),
     tags: some(z.string().min(1).max(100)),
@@ -34,10 +34,10 @@ export const EventFilter = z
       context.addIssue({ code: 'custom', path: [list], message })
     const isAuditLog = events?.includes('audit-log') ?? false
     if (isAuditLog && events?.some((one) => one !== 'audit-log'))
-      refuse('events', 'must name audit-log alone; make a second subscription for the others')
-    if (!isAuditLog && actions !== undefined) refuse('actions', 'applies to the events audit-log only')
+      refuse('events', 'must not combine audit-log with other events; create a second subscription for them')
+    if (!isAuditLog && actions !== undefined) refuse('actions', 'is allowed only with the events audit-log')
     for (const [list, values] of Object.entries(ofRuns))
-      if (isAuditLog && values !== undefined) refuse(list, 'does not apply to the events audit-log')
+      if (isAuditLog && values !== undefined) refuse(list, 'is not allowed with the events audit-log')
   })
   .describe(
     'Which events to send: for each given list, one value must match. An empty filter matches all events of runs.',

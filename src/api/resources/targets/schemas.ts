@@ -31,7 +31,7 @@ const Circuit = z.object({
   state: z.enum(['closed', 'open']),
   since: Stored.nullable().describe('When the circuit opened.'),
   nextProbeAt: Stored.nullable().describe(
-    'When one waiting run is attempted to see whether the target works again.',
+    'Time of the next probe: an attempt of one waiting run that shows whether the target works again.',
   ),
   error: CallError.nullable().describe('The error that opened it.'),
 })
@@ -47,7 +47,7 @@ const seen = {
     current: z
       .int()
       .nullable()
-      .describe('Calls that may be in progress now; null if no node has called the target recently.'),
+      .describe('Maximum number of calls in progress now; null if no node has called the target recently.'),
     perNode: z.int().describe('Maximum number of calls in progress per node.'),
     reason: z
       .enum(LIMIT_REASONS)
@@ -90,7 +90,10 @@ export const Target = z
         .string()
         .nullable()
         .describe('Maximum number of calls that start per second, minute or hour, over all nodes.'),
-      burst: z.int().nullable().describe('How many of them may start at once.'),
+      burst: z
+        .int()
+        .nullable()
+        .describe('Maximum burst: how many of them may start at once after an idle period.'),
       pattern: z.string().nullable().describe('The target or pattern whose setting applies.'),
     }),
     isPaused: z.boolean(),
@@ -125,7 +128,7 @@ export const EditTarget = z
       .nullable()
       .optional()
       .describe(
-        'How many calls may start at once if none started before. Null: as many as a tenth of a second of the rate, at least 1.',
+        'Maximum burst: how many calls may start at once after an idle period. Null: what the rate allows in 100 ms, at least 1.',
       ),
   })
   .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
@@ -133,7 +136,7 @@ export const EditTarget = z
 
 export const PauseTarget = z
   .strictObject({
-    reason: z.string().min(1).max(500).optional().describe('Why, for people who look at the target.'),
+    reason: z.string().min(1).max(500).optional().describe('Reason, shown with the target.'),
   })
   .nullish()
   .meta({ id: 'PauseTarget' })

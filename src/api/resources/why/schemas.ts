@@ -24,7 +24,7 @@ const facts = z
     rate: z.string(),
     limit: z.int(),
     held: z.int(),
-    heldBy: z.array(Uuid).describe('Runs that held the places then, 100 at most.'),
+    heldBy: z.array(Uuid).describe('Runs that used the slots at that time, at most 100.'),
     labels: z.array(z.string()),
     handler: z.string(),
     workers: z.int(),

@@ -46,7 +46,7 @@ const register = {
 const claim = {
   operationId: 'claimRuns',
   tags,
-  summary: 'Claim runs, waiting until there are some',
+  summary: 'Claim runs, waiting until some are available',
   body: ClaimRuns,
   response: { 200: ClaimedRuns, ...refusals },
 }

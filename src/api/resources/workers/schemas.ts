@@ -103,7 +103,7 @@ export const RegisteredWorker = z
       ),
     maxLogBytes: z
       .int()
-      .describe('How much is kept of the log of an attempt: each line counts its bytes and up to 64 more.'),
+      .describe('Maximum size of the log of an attempt. Each line counts with its bytes and up to 64 more.'),
   })
   .meta({ id: 'RegisteredWorker' })
 
@@ -144,7 +144,7 @@ const GivenProgram = z
     attemptToken: z
       .string()
       .describe('Authenticates requests about this attempt, and no others, until the attempt ends.'),
-    hostId: Uuid.describe('Drawn at random for this attempt.'),
+    hostId: Uuid.describe('Random id of this attempt.'),
   })
   .nullable()
   .describe('What running a program needs; null for other actions.')
