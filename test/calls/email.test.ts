@@ -339,18 +339,18 @@ test('the mail server of a project is known before its secrets are, and its pass
 
   expect(reasonOf('smtp://mail.example.com')).toBeNull()
   expect(reasonOf('smtps://shop:{{secret.P}}@mail.example.com')).toBeNull()
-  expect(reasonOf('smtp://{{secret.U}}:{{secret.P}}@[2001:db8::1]:25')).toContain('never reached')
+  expect(reasonOf('smtp://{{secret.U}}:{{secret.P}}@[2001:db8::1]:25')).toContain('always refused')
   expect(reasonOf('smtp://shop:plain@mail.example.com')).toContain('its password must be a secret')
   expect(reasonOf('smtp://shop:x{{secret.P}}@mail.example.com')).toContain('its password must be a secret')
   expect(reasonOf('smtp://shop@mail.example.com')).toContain('its password must be a secret')
   expect(reasonOf('smtp://:{{secret.P}}@mail.example.com')).toContain('its user must not be empty')
-  expect(reasonOf('smtp://shop:{{secret.P}}@{{secret.HOST}}')).toContain('must be like smtp://')
+  expect(reasonOf('smtp://shop:{{secret.P}}@{{secret.HOST}}')).toContain('must have the form smtp://')
   expect(reasonOf('smtp://shop:{{secret.P}}@mail.example.com:{{secret.PORT}}')).toContain(
-    'must be like smtp://',
+    'must have the form smtp://',
   )
-  expect(reasonOf('smtp://169.254.169.254')).toContain('never reached')
+  expect(reasonOf('smtp://169.254.169.254')).toContain('always refused')
   expect(reasonOf('smtp://0x7f.1')).toContain('its host must be')
-  expect(reasonOf('https://mail.example.com')).toContain('must be like smtp://')
+  expect(reasonOf('https://mail.example.com')).toContain('must have the form smtp://')
 })
 
 test('a value of a secret that looks like a reference is sent as it is', () => {

@@ -2,11 +2,10 @@
 export const SIGN_IN_FAILURES = {
   provider_unreachable:
     'The identity provider does not respond. Try again in a moment, or sign in with an API key.',
-  provider_refused:
-    'The identity provider refused the request of Belfry. An administrator finds the reason in the server log.',
-  denied: 'The identity provider did not let you in.',
+  provider_refused: 'The identity provider rejected the request. The server log contains the reason.',
+  denied: 'The identity provider denied access.',
   invalid_response:
-    'The response of the identity provider is not valid. Try again; if this repeats, an administrator finds the reason in the server log.',
+    'The response of the identity provider is not valid. Try again. If this happens again, see the server log.',
   expired: 'This sign-in took too long, or was started in another browser or tab. Sign in again.',
   not_configured: 'Signing in with a company account is not configured on this server.',
 } as const

@@ -29,7 +29,8 @@ export function parseEmailAddress(text: string): ReadAddress {
   const address = named?.[2] ?? text.trim()
   const [, local = '', domain = ''] = ADDRESS.exec(address) ?? []
   if (local === '') return refused('must be one address such as ada@example.com or Ada <ada@example.com>')
-  if (local.length > MAX_LOCAL || domain.length > MAX_DOMAIN) return refused('is too long for an address')
+  if (local.length > MAX_LOCAL || domain.length > MAX_DOMAIN)
+    return refused('is too long for an email address')
   if (domain.startsWith('.') || domain.endsWith('.') || domain.includes('..') || domain.startsWith('-'))
     return refused(`contains the invalid host name ${domain}`)
   return { ok: true, value: { name, address } }

@@ -25,7 +25,7 @@ export interface FilledMail {
 }
 
 const WANTED =
-  'must be like smtp://user:{{secret.SMTP_PASSWORD}}@mail.example.com:587, or smtps:// for TLS from the start'
+  'must have the form smtp://user:{{secret.SMTP_PASSWORD}}@mail.example.com:587, or smtps:// for implicit TLS'
 
 /** Reads the mail server of a project. References stay where they are. */
 export function parseMailServer(text: string): ReadSmtpUrl {
@@ -39,7 +39,7 @@ export function parseMailServer(text: string): ReadSmtpUrl {
   if (kind !== undefined)
     return {
       ok: false,
-      reason: `must not point to ${host}, which is ${kind}; such addresses are never reached`,
+      reason: `must not point to ${host}, which is ${kind}; connections to such addresses are always refused`,
     }
   if (login !== null && !isReference(login.password))
     return { ok: false, reason: `${WANTED}; its password must be a secret` }

@@ -17,7 +17,7 @@ export type ReadSmtpUrl =
   /** The reason reads on after the name of the setting. */
   | { readonly ok: false; readonly reason: string }
 
-const WANTED = 'must be like smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start'
+const WANTED = 'must have the form smtp://user:password@mail.example.com:587, or smtps:// for implicit TLS'
 const DEFAULT_PORTS = { 'smtp:': 587, 'smtps:': 465 } as const
 
 export function parseSmtpUrl(text: string): ReadSmtpUrl {

@@ -47,7 +47,7 @@ function parseReferring(text: string): TargetUrl {
   return {
     ok: false,
     reason:
-      'must not contain a secret in its scheme, user name, host or port; secrets can only stand in the path or query',
+      'must not contain a secret in its scheme, user name, host or port; secrets are allowed only in the path or query',
   }
 }
 

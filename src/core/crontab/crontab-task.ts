@@ -164,12 +164,12 @@ function notesOn({ user, variables, writtenWhen }: CrontabEntry): ImportNote[] {
   if (mailto !== '')
     note(
       'mail',
-      `MAILTO=${mailto}${owner === undefined ? '' : ' becomes the owner'}: Belfry mails no output, belfry run logs shows it. Failures are in belfry dead-letter list; to be notified, send them to a URL: belfry subscription create URL --state permanently_failed${owner === undefined ? '' : ` --owner '${owner.replaceAll("'", "'\\''")}'`}`,
+      `MAILTO=${mailto}${owner === undefined ? '' : ' becomes the owner'}: Belfry does not mail output. To read it: belfry run logs. To list failures: belfry dead-letter list. To send them to a URL: belfry subscription create URL --state permanently_failed${owner === undefined ? '' : ` --owner '${owner.replaceAll("'", "'\\''")}'`}`,
     )
   if (user !== null) note('user', `user ${user}: Belfry runs programs as a separate user, not as ${user}`)
   if (zone !== undefined && variables['CRON_TZ'] === undefined)
     note('environment', `TZ=${zone} is set for the command; as under cron, it does not change when it runs`)
-  if (/~/.test(writtenWhen)) note('schedule', '~ becomes H: a value drawn for the task, which stays the same')
+  if (/~/.test(writtenWhen)) note('schedule', '~ becomes H: a random value that is chosen once for the task')
   for (const name of Object.keys(variables))
     if (isOfBelfry(name)) note('environment', `${name} is left out: Belfry sets the variables BELFRY_*`)
     else if (LOOKS_SECRET.test(name))

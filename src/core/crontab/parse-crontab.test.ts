@@ -90,7 +90,7 @@ test('variables hold for the lines below them, with quotes and spaces as cron ta
     {
       line: 8,
       text: 'not-a-name=1',
-      detail: "sets 'not-a-name', which is not a name of letters, digits and underscores",
+      detail: "sets 'not-a-name'; a name consists of letters, digits and underscores",
     },
   ])
 })
@@ -173,7 +173,7 @@ test('lines that cron would refuse are named with what is wrong', () => {
     '1: field 1 (minute) is 61; allowed 0–59 or H',
     '1: field 2 (hour) is 25; allowed 0–23 or H',
     expect.stringMatching(
-      /^2: is not a job, which has five fields or an alias such as @daily, then a command$/,
+      /^2: is not a job; a job has five fields or an alias such as @daily, followed by a command$/,
     ),
     expect.stringMatching(/^3: is not a job/),
     expect.stringMatching(/^4: "@dayly" is not an alias; use one of @yearly/),
@@ -187,7 +187,7 @@ test('lines that cron would refuse are named with what is wrong', () => {
 test('a line of a system crontab without a user or a command is refused', () => {
   const { problems } = parseCrontab('* * * * * root', { isSystem: true })
 
-  expect(problems[0]?.detail).toMatch(/then a user and a command$/)
+  expect(problems[0]?.detail).toMatch(/followed by a user and a command$/)
 })
 
 test('a file from Windows with a byte order mark and no last line break is read', () => {

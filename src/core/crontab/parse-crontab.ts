@@ -88,7 +88,7 @@ class Reader implements Crontab {
       refuse(`must be text of at most ${MAX_LINE_LENGTH} characters`)
     else if (text.startsWith('#')) this.#readComment(text, line)
     else if (VARIABLE.test(text)) this.#readVariable(text, refuse)
-    else if (this.entries.length === MAX_ENTRIES) refuse(`has more than ${MAX_ENTRIES} jobs before it`)
+    else if (this.entries.length === MAX_ENTRIES) refuse(`exceeds the limit of ${MAX_ENTRIES} jobs`)
     else this.#readEntry(text, { line, name, refuse })
   }
 
@@ -104,7 +104,7 @@ class Reader implements Crontab {
     const [, double, single, bare, value = ''] = VARIABLE.exec(text) ?? []
     const name = double ?? single ?? bare ?? ''
     if (!NAME.test(name)) {
-      refuse(`sets '${name.slice(0, 40)}', which is not a name of letters, digits and underscores`)
+      refuse(`sets '${name.slice(0, 40)}'; a name consists of letters, digits and underscores`)
       return
     }
     this.#variables = { ...this.#variables, [name]: unquoted(value) }
@@ -127,7 +127,7 @@ class Reader implements Crontab {
   }
 }
 
-const NO_JOB = 'is not a job, which has five fields or an alias such as @daily, then'
+const NO_JOB = 'is not a job; a job has five fields or an alias such as @daily, followed by'
 
 interface Place {
   readonly line: number

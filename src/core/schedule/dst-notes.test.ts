@@ -30,7 +30,7 @@ test('a year of a nightly schedule has a note for spring and one for autumn', ()
       instant: Date.UTC(2027, 9, 31, 0, 30),
       wall: '2027-10-31T02:30',
       kind: 'fold',
-      note: '02:30 comes twice on 2027-10-31, clocks in Europe/Berlin go from 03:00 to 02:00; fires only the first time',
+      note: '02:30 occurs twice on 2027-10-31, clocks in Europe/Berlin go from 03:00 to 02:00; fires only the first time',
     },
   ])
 })

@@ -88,7 +88,7 @@ function dateNotes(schedule: DatesSchedule, { first, last, limit }: NoteRange): 
     if (shown === 1) continue
     const [instant = null, second] = instantsOfWall(wall, schedule)
     if (instant !== null && (instant < first || instant > last)) continue
-    const said = `${timeOf(wall)} ${shown === 0 ? 'does not exist' : 'comes twice'} on ${dateOf(wall)} in ${timezone}`
+    const said = `${timeOf(wall)} ${shown === 0 ? 'does not exist' : 'occurs twice'} on ${dateOf(wall)} in ${timezone}`
     const effect =
       shown === 0
         ? instant === null
@@ -138,7 +138,7 @@ function foldNotes({ plan, rule, schedule, change, first, last, limit }: FoldReq
     const wall = instant + (isFirst ? change.before : change.after)
     const which = `the ${isFirst ? 'first' : 'second'} time`
     const effect = rule.fold === 'both' ? `fires both times, this is ${which}` : `fires only ${which}`
-    const note = `${timeOf(wall)} comes twice on ${dateOf(wall)}, ${clocksGo(schedule, change)}; ${effect}`
+    const note = `${timeOf(wall)} occurs twice on ${dateOf(wall)}, ${clocksGo(schedule, change)}; ${effect}`
     return { instant, wall: wallText(wall), kind: 'fold', note } as const
   })
 }

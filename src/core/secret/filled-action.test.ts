@@ -140,7 +140,7 @@ test.each([
 ])('%s is refused: the target must be known', (url) => {
   expect(parseWantedUrl(url)).toMatchObject({
     ok: false,
-    reason: expect.stringContaining('only stand in the path or query'),
+    reason: expect.stringContaining('allowed only in the path or query'),
   })
 })
 

@@ -33,7 +33,7 @@ test('a run that waits in a line waits for its target, also when there is room a
     {
       code: 'target_full',
       sentence:
-        'Run r1 is due and waiting for its turn at target https://api.example.com, which has room again.',
+        'Run r1 is due and waiting for its turn at target https://api.example.com, which has a free slot again.',
     },
   ])
 })

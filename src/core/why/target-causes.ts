@@ -83,7 +83,7 @@ function full({ target, underWay, limit, perNode, limitedBy }: AwaitedTarget, wh
   if (underWay < limit)
     return {
       code: 'target_full',
-      sentence: `${who} for its turn at target ${target}, which has room again.`,
+      sentence: `${who} for its turn at target ${target}, which has a free slot again.`,
       facts: { ...facts, limit, held: underWay },
       advice: null,
     }

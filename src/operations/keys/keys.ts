@@ -266,7 +266,7 @@ export async function replaceKey(
     if (reachesBeyond(reach, old))
       throw new Refusal(
         'forbidden',
-        'This API key is limited, and a key that is not limited in the same way can only be rotated by others.',
+        'This API key can only rotate keys with the same or stricter queues, networks and limits. Use a key without these restrictions.',
       )
     const now = clock.now()
     const { expiresAt: ends } = reachWithin(

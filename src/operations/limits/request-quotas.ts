@@ -179,7 +179,9 @@ export class RequestQuotas implements Service {
     if (this.#isAsking || this.#isStopped) return
     this.#isAsking = true
     this.#ask()
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'request quotas could not be asked'))
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error }, 'cannot request API quotas from the database; retrying'),
+      )
       .finally(() => {
         this.#isAsking = false
         if (this.#mustAskAgain()) this.#askNow()

@@ -32,7 +32,7 @@ export interface WrittenSecret extends SecretRow {
 }
 
 const OTHER_TOKEN =
-  'is not the token that this secret was made for: a Slack address was stored as it, and its name follows from its value. Edit the tasks that use the address, or choose another name'
+  'must be the original token: Belfry stored a Slack address as this secret, and derived its name from the token. To use another address, edit the tasks, or choose another name for the secret'
 
 /** Makes a secret, or a new version of it. From then on attempts that begin are given the new value. */
 export async function setSecret(context: Context, name: string, value: string): Promise<WrittenSecret> {

@@ -56,7 +56,7 @@ const ExpectedStatus = z.union(
 
 export const PingAction = z
   .strictObject({ type: z.literal('ping'), url: TargetUrl })
-  .describe('A GET.')
+  .describe('Sends a GET request.')
   .meta({ id: 'PingAction' })
 
 export const WebhookAction = z

@@ -47,7 +47,7 @@ const VariableValue = z
   .refine(withoutNul, NUL_RULE)
   .refine(
     (text) => text === MASK || !text.includes(MASK),
-    `must not contain ${MASK}, which stands for a stored secret`,
+    `must not contain ${MASK}, the mask of a stored secret`,
   )
   .describe('Responses show •••••• in place of a secret. Sending it back in an edit keeps the stored value.')
 
@@ -91,9 +91,13 @@ const WorkPath = z
 
 const WorkFile = z
   .strictObject({
-    path: WorkPath.describe('Where the program finds it, relative to its work directory.'),
+    path: WorkPath.describe('Path of the file, relative to the work directory of the program.'),
     file: Uuid.optional().describe('Id of an uploaded file.'),
-    content: z.string().max(MAX_CONTENT_CHARACTERS).optional().describe('Text, instead of an uploaded file.'),
+    content: z
+      .string()
+      .max(MAX_CONTENT_CHARACTERS)
+      .optional()
+      .describe('Content of the file as text, instead of an uploaded file.'),
   })
   .refine(({ file, content }) => (file === undefined) !== (content === undefined), {
     path: ['file'],
@@ -106,7 +110,7 @@ type Paths = readonly { readonly path: string }[]
 function clashOf(files: Paths): { readonly index: number; readonly message: string } | null {
   const seen = new Set<string>()
   for (const [index, { path }] of files.entries()) {
-    if (seen.has(path)) return { index, message: `names ${path}, which another file has` }
+    if (seen.has(path)) return { index, message: `is ${path}, which is already the path of another file` }
     seen.add(path)
   }
   for (const [index, { path }] of files.entries()) {
@@ -169,7 +173,7 @@ const ExitCodes = z
           context.addIssue({
             code: 'custom',
             path: [outcome, index],
-            message: `is ${code}, which ${other} lists already`,
+            message: `is ${code}, which is already in ${other}`,
           })
         seen.set(code, outcome)
       }

@@ -65,7 +65,10 @@ async function freeNumber(tx: Queryable, projectId: string): Promise<number> {
     const [taken] = await tx.run(hasKey({ projectId, key: keyOfNumber(number) }))
     if (!taken?.exists) return number
   }
-  throw new Refusal('key_in_use', 'The keys of the next tasks belong to other tasks of the project.')
+  throw new Refusal(
+    'key_in_use',
+    `No number is free for the task: tasks of the project have the keys of the next ${MAX_TAKEN} numbers. Change the keys of these tasks.`,
+  )
 }
 
 /** It is part of the task, which has its own entry in the audit log. */

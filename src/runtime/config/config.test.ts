@@ -178,7 +178,7 @@ test.each([
 ])('%s is no mail server, and is not repeated', (smtpUrl) => {
   const read = () => readConfig({ flags: { smtpUrl }, env: {}, file: null, cwd: '/' })
 
-  expect(read).toThrow(/^--smtp-url is '…'; it must be like smtp:/)
+  expect(read).toThrow(/^--smtp-url is '…'; it must have the form smtp:/)
 })
 
 test('a sender is one address', () => {
