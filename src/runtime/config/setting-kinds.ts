@@ -96,7 +96,7 @@ export const adminKey: Setting<string | null> = {
 
 export const allowedOrigins: Setting<readonly string[]> = {
   default: [],
-  help: 'Origins of proxies in front, such as https://belfry.example.com',
+  help: 'Origins whose pages may send requests, such as https://belfry.example.com',
   parse: (value) => {
     const origins = listed(value)
     if (!Array.isArray(origins) || !origins.every(isOrigin))

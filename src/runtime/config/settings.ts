@@ -35,13 +35,13 @@ export const SETTINGS = {
   responseTimeoutMs: cadence(120_000, 100, 3_600_000, 'Time limit for a client to receive a response'),
   maxStreams: cadence(100, 1, 10_000, 'Maximum number of open streams of one caller'),
   maxConnections: cadence(10_000, 1, 1_000_000, 'Maximum number of open connections to the API'),
-  slowDatabaseMs: cadence(500, 50, 60_000, 'Delay of the database from which requests are refused'),
+  slowDatabaseMs: cadence(500, 50, 60_000, 'Database latency above which requests are refused'),
   /** Origins whose pages may change things although they are not this server's own: those of proxies in front of it. */
   allowedOrigins: forNetworks(allowedOrigins),
   /** Where people find the server, when that is not where it listens; an origin. */
   publicUrl: forNetworks(origin('Address that people use, such as https://belfry.example.com')),
   /** Networks of proxies that are believed when they say for whom they ask. */
-  trustedProxies: forNetworks(networks('Addresses of proxies whose X-Forwarded headers are believed')),
+  trustedProxies: forNetworks(networks('Addresses of proxies whose X-Forwarded headers are trusted')),
   /** Files with the certificate that the server shows and with its key; null: it speaks without TLS. */
   tlsCert: forNetworks(text('File with the TLS certificate and its chain')),
   tlsKey: forNetworks(text('File with the private key of the certificate')),
@@ -61,8 +61,8 @@ export const SETTINGS = {
     parse: parseScopes,
   }),
   oidcGroupsClaim: forNetworks(required('groups', 'Claim that lists the groups of a person')),
-  sessionIdleMinutes: cadence(720, 5, 525_600, 'Minutes without use after which a session ends'),
-  sessionMaxHours: cadence(168, 1, 8_760, 'Hours after signing in at which a session ends'),
+  sessionIdleMinutes: cadence(720, 5, 525_600, 'Idle time in minutes after which a session ends'),
+  sessionMaxHours: cadence(168, 1, 8_760, 'Hours after signing in until a session ends'),
   /** Where the embedded database lives. Null: the platform's place for user data. */
   dataDir: text('Directory of the embedded database'),
   /** The user that the embedded database runs as when Belfry is root. Null: the owner of the data, or one that exists. */
@@ -74,7 +74,7 @@ export const SETTINGS = {
   /** What requests and the engine have shrinks until a node with all roles opens no more. */
   databaseConnections: hidden(whole(30, 20, 30, 'Maximum number of database connections of this node')),
   roles,
-  concurrency: whole(50, 1, 100_000, 'Maximum number of concurrent runs, except calls'),
+  concurrency: whole(50, 1, 100_000, 'Maximum number of concurrent runs, not counting calls'),
   maxCalls: whole(4_096, 1, 100_000, 'Maximum number of concurrent calls on this node'),
   logLevel: oneOf(LOG_LEVELS, 'info', `Log level: ${LOG_LEVELS.join(', ')}`),
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'Time for runs in progress to finish on shutdown'),
@@ -89,14 +89,14 @@ export const SETTINGS = {
   execWritable: hidden(paths('Paths that commands may write to')),
   /** `auto`: where tasks may reach private networks, from which nothing else would keep a program. */
   execNetwork: hidden(
-    oneOf(PRIVATE_ADDRESSES, 'auto', 'Network of programs that ask for it: auto, allow, refuse'),
+    oneOf(PRIVATE_ADDRESSES, 'auto', 'Network access of programs that request it: auto, allow, refuse'),
   ),
   execConcurrency: cadence(0, 0, 10_000, 'Maximum number of concurrent programs; 0 for one per processor'),
   /** Limits of programs whose task says nothing, and the most that a task can ask for; 0 processors: all. */
   execMemoryBytes: cadence(512 * MIB, 4 * MIB, 1024 ** 4, 'Default memory of a program'),
   execMaxMemoryBytes: cadence(4_096 * MIB, 4 * MIB, 1024 ** 4, 'Maximum memory of a program'),
-  execCpus: cadence(1, 1, 1_024, 'Default processors of a program'),
-  execMaxCpus: cadence(0, 0, 1_024, 'Maximum processors of a program; 0 for all'),
+  execCpus: cadence(1, 1, 1_024, 'Default number of processors of a program'),
+  execMaxCpus: cadence(0, 0, 1_024, 'Maximum number of processors of a program; 0 for all'),
   execProcesses: cadence(256, 1, 100_000, 'Default number of processes and threads of a program'),
   execMaxProcesses: cadence(4_096, 1, 100_000, 'Maximum number of processes and threads of a program'),
   execFileBytes: cadence(256 * MIB, 4_096, 1024 ** 4, 'Default size of files that a program can write'),
@@ -123,7 +123,7 @@ export const SETTINGS = {
   heartbeatMs: cadence(5_000, 10, 600_000, 'Interval of heartbeats of a node'),
   leaseMs: cadence(15_000, 50, 3_600_000, 'Time without a heartbeat after which a node is dead'),
   reaperMs: cadence(2_000, 10, 600_000, 'Interval of checks for dead nodes'),
-  reclaimBatch: cadence(1_000, 1, 10_000, 'Runs of dead nodes reclaimed by one statement'),
+  reclaimBatch: cadence(1_000, 1, 10_000, 'Maximum number of runs of dead nodes reclaimed by one statement'),
   lookAheadMs: cadence(10_000, 100, 3_600_000, 'How far ahead the scheduler reads the agenda'),
   lookEveryMs: cadence(1_000, 10, 600_000, 'Interval at which the scheduler reads the agenda'),
   lookRows: cadence(8_000, 2_000, 100_000, 'Maximum number of rows per read'),
@@ -135,7 +135,7 @@ export const SETTINGS = {
     10_000,
     100,
     3_600_000,
-    'After an outage up to this long, the latest occurrence runs late',
+    'Maximum outage after which the latest occurrence runs under every policy',
   ),
   claimEveryMs: cadence(1_000, 10, 60_000, 'Interval at which a worker polls for waiting runs'),
   claimAhead: cadence(4_000, 0, 4_000, 'Maximum number of runs claimed beyond free slots'),
