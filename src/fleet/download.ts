@@ -76,7 +76,7 @@ function open(
     const stop = () => sent.destroy(new Error('the attempt was stopped'))
     signal.addEventListener('abort', stop)
     sent.setTimeout(SILENT_MS, () =>
-      sent.destroy(new Error(`${url.host} sent nothing for ${SILENT_MS / 1_000} s`)),
+      sent.destroy(new Error(`${url.host} sent no data for ${SILENT_MS / 1_000} s`)),
     )
     sent.on('error', reject)
     sent.on('close', () => signal.removeEventListener('abort', stop))

@@ -109,13 +109,15 @@ async function endOf(runner: ChildProcess): Promise<ActionEnd> {
   })
   const gone = new Promise<string>((resolve) => {
     runner.once('error', (error) => resolve(error.message))
-    runner.once('close', (code, signal) => resolve(`it ended with ${signal ?? `exit code ${code}`}`))
+    runner.once('close', (code, signal) =>
+      resolve(signal === null ? `exit code ${code}` : `it was terminated by ${signal}`),
+    )
   })
   const ended = stdout === null ? null : await lastWord(stdout)
   const how = await gone
   if (ended !== null) return new ActionEnd(ended.end)
   const said = complaint.trim() === '' ? '' : `: ${complaint.trim()}`
-  const message = `The runner of the program failed, ${how}${said}`
+  const message = `The runner of the program failed: ${how}${said}`
   return new ActionEnd({ outcome: 'failed', error: { code: 'runner_failed', message }, retryable: true })
 }
 

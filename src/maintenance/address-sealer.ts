@@ -53,7 +53,7 @@ export class AddressSealer extends LoopService {
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'too_many_stored_secrets') throw error
       if (!this.#full.has(projectId))
-        this.#log.warn({ projectId, reason: error.message }, 'Slack addresses stay unencrypted')
+        this.#log.warn({ projectId, reason: error.message }, 'Slack addresses remain unencrypted')
       this.#full.add(projectId)
       return 0
     }

@@ -32,7 +32,7 @@ export function nextHop(hop: Hop, { status, headers }: HttpResponse): Hop | stri
   if (wanted === null) return 'which is not a valid URL'
   const next = parseTargetUrl(wanted.href)
   if (!next.ok) return `which ${next.reason}`
-  if (url.protocol === 'https:' && next.url.protocol === 'http:') return 'which leaves https for http'
+  if (url.protocol === 'https:' && next.url.protocol === 'http:') return 'which downgrades from https to http'
   const isElsewhere = hop.isElsewhere || next.url.origin !== url.origin
   const target = targetOf(next.url)
   const { onlyPublic } = hop

@@ -40,7 +40,7 @@ export function programOutcome(ended: EndedProgram): Outcome {
     case 'timed_out':
       return {
         kind: 'timed_out',
-        error: { code: 'timed_out', message: end.message ?? 'The program took too long.' },
+        error: { code: 'timed_out', message: end.message ?? 'The program exceeded its timeout.' },
         output,
       }
     case 'stopped':
@@ -61,7 +61,7 @@ function exited({ end, exitCodes, output, lastError }: EndedProgram): Outcome {
   const error =
     signal === null
       ? { code: 'exit_code', message: `The program ended with exit code ${exitCode}${said}` }
-      : { code: 'killed_by_signal', message: `The program was ended by ${signal}${said}` }
+      : { code: 'killed_by_signal', message: `The program was terminated by ${signal}${said}` }
   return { kind: 'failed', retryable: meaning === 'retry', error: { ...error, ...detailOf(end) }, output }
 }
 

@@ -61,7 +61,7 @@ export class RemoteSecrets {
 const unredactable = () =>
   new Refusal(
     'secrets_unavailable',
-    'This node lacks the secrets key, without which it cannot remove secrets from the report. Send it to another node, or again later.',
+    'This node does not have the secrets key, so it cannot remove secrets from the report. Send the report to another node, or retry later.',
   )
 
 /** The report without the values. Its log has a way of its own. */

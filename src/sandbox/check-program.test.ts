@@ -45,7 +45,7 @@ test.each(['a', 'a/b/c.txt', '..a', 'a..', '...', 'with space', '-rf', 'ünï/c�
 
 test('two files cannot have one path, and a file cannot be a folder', () => {
   expect(findPathFault(['a', 'b', 'a'])).toBe('Two files have the path "a".')
-  expect(findPathFault(['a/b', 'a'])).toBe('The path "a" is a file and a folder.')
+  expect(findPathFault(['a/b', 'a'])).toBe('The path "a" is used as both a file and a directory.')
   expect(findPathFault(['a', 'a.b', 'ab/c'])).toBeNull()
 })
 

@@ -70,7 +70,7 @@ export function findPathFault(paths: readonly string[]): string | null {
     for (let i = 1; i < parts.length; i += 1) folders.add(parts.slice(0, i).join('/'))
   }
   const both = paths.find((path) => folders.has(path))
-  return both === undefined ? null : `The path ${shown(both)} is a file and a folder.`
+  return both === undefined ? null : `The path ${shown(both)} is used as both a file and a directory.`
 }
 
 const isAbsolute = (path: string) => path.startsWith('/') && !path.includes('\0')

@@ -68,7 +68,7 @@ export class CatchUp extends LoopService {
   #busyUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: CatchUpOptions, firings: Firings) {
-    super({ name: 'late lane', everyMs: EVERY_MS, log: options.log })
+    super({ name: 'catch-up', everyMs: EVERY_MS, log: options.log })
     this.#options = options
     this.#firings = firings
   }

@@ -108,7 +108,7 @@ function ringOf(text: string, place: string): KeyRing {
 }
 
 const unreadable = (path: string, error: Error) =>
-  new KeySourceError(`The file of secrets keys cannot be read: ${path}: ${error.message}.`)
+  new KeySourceError(`Cannot read the secrets key file ${path}: ${error.message}.`)
 
 const isOpen = ({ mode }: Stats): boolean =>
   process.platform !== 'win32' && (mode & (modes.S_IRWXG | modes.S_IRWXO)) !== 0

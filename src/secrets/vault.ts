@@ -230,7 +230,7 @@ export class Vault extends LoopService {
     if (path !== null && path !== this.#warnedOf)
       this.#options.log.warn(
         { path },
-        'other users of this machine can read the file of secrets keys; its mode should be 0600',
+        'other users of this machine can read the secrets key file; its mode should be 0600',
       )
     this.#warnedOf = path
   }

@@ -159,7 +159,7 @@ test('under the policy to run all each of it is made up for, behind what is on t
   expect(skip).toMatchObject({ reason: 'lost', first: last + 10 * S, until: (rows[0]?.at ?? 0) - 10 * S })
   expect(rows.at(-1)?.at).toBe((rows[3]?.at ?? 0) + 10 * S)
   const [finding] = await findingsOf(id)
-  expect(finding?.detail).toContain('4 are caught up and 4 were recorded as lost (misfire policy run_all)')
+  expect(finding?.detail).toContain('4 run late and 4 were recorded as lost (misfire policy run_all)')
 })
 
 test('under the policy to fail it has failed', async () => {

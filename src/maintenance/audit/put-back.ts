@@ -109,7 +109,7 @@ function detailOf({ at, late, lost }: GoOn, { schedule, misfire }: TaskDefinitio
   const next = at === null ? 'nothing more is due' : `the next occurrence is at ${new Date(at).toISOString()}`
   const came = late.length + missed
   const words = [
-    ...(late.length === 0 ? [] : [`${late.length} are caught up`]),
+    ...(late.length === 0 ? [] : [`${late.length} run late`]),
     ...(missed === 0 ? [] : [`${missed} were recorded as ${lost?.hasFailed ? 'failed' : 'lost'}`]),
   ]
   const meanwhile =

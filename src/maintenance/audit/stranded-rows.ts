@@ -55,7 +55,7 @@ export class StrandedRows {
     const findings = [
       ...requeued
         .filter(({ wasRefused }) => !wasRefused)
-        .map((row) => finding(row, 'ready_row_lost', 'The run was waiting where no worker would find it.')),
+        .map((row) => finding(row, 'ready_row_lost', 'The run was waiting, but no worker could find it.')),
       ...running
         .filter(({ workerId }) => workerId !== null && unburied.has(workerId))
         .map((row) =>

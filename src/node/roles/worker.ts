@@ -85,7 +85,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     () =>
       void vault
         .offer(programs.labels)
-        .catch((error: unknown) => log.error({ err: error }, 'cannot note labels')),
+        .catch((error: unknown) => log.error({ err: error }, 'cannot store the labels of this node')),
   )
   const deliverer = new Deliverer({
     db: delivery,
