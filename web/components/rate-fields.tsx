@@ -65,7 +65,7 @@ export function RateFields({ text, onText, what, pointer, ...first }: RateFields
           label="Burst"
           pointer="/burst"
           description={`${what} that may start at once`}
-          placeholder="A tenth of a second of the rate"
+          placeholder="What the rate allows in 100 ms"
           inputMode="numeric"
           disabled={text.rate.trim() === ''}
           value={text.burst}

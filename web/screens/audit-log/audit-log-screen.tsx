@@ -119,7 +119,7 @@ function AuditFilterBar({ filters }: { readonly filters: AuditFilters }) {
         value={filters.kind ?? ''}
         onChange={(event) => choose({ kind: event.currentTarget.value })}
         data={[
-          { value: '', label: 'Of anything' },
+          { value: '', label: 'Any kind' },
           ...AUDIT_SUBJECTS.map((kind) => ({ value: kind, label: kind.replaceAll('_', ' ') })),
         ]}
       />
@@ -131,7 +131,7 @@ function AuditFilterBar({ filters }: { readonly filters: AuditFilters }) {
         isMain
       />
       <TypedFilter
-        label="ID or address of who"
+        label="ID or address of the actor"
         value={filters.actor ?? ''}
         onChange={(actor) => choose({ actor })}
       />

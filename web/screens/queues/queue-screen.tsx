@@ -32,7 +32,7 @@ export function QueueScreen() {
   if (error && (!queue || isNotThere(error)))
     return isNotThere(error) ? (
       <Nothing
-        words={`Queue ${name} does not exist. A queue is created when a task first uses it, and removed when it is not used for long.`}
+        words={`Queue ${name} does not exist. A queue is created when a task first uses it, and removed when it has been unused for a long time.`}
       >
         <Link to="/queues">All queues</Link>
       </Nothing>

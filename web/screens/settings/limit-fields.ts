@@ -50,14 +50,14 @@ export const LIMIT_FIELDS: readonly LimitField[] = [
   {
     name: 'maxStoredBytes',
     label: 'Maximum size of tasks and files (bytes)',
-    unit: 'bytes in all',
+    unit: 'bytes in total',
     description: 'Size of the definitions of these tasks and of all files together.',
     used: ({ use, limits }) => counted(use?.storedBytes, limits.maxStoredBytes),
   },
   {
     name: 'maxPayloadBytes',
     label: 'Maximum size of a task (bytes)',
-    unit: 'bytes a task',
+    unit: 'bytes per task',
     description: 'Size of the definition of one task, with its payload.',
   },
   {

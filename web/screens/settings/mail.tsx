@@ -17,13 +17,13 @@ const FIELDS = [
   {
     name: 'from',
     label: 'Sender',
-    description: 'Used by emails that name no sender themselves',
+    description: 'For emails that do not name a sender',
     placeholder: 'Shop <shop@example.com>',
   },
   {
     name: 'replyTo',
     label: 'Reply to',
-    description: 'Used by emails that name no reply address themselves',
+    description: 'For emails that do not name a reply-to address',
     placeholder: 'help@example.com',
   },
   {

@@ -70,11 +70,11 @@ export function MemberPanel({ scope, member, onClose }: MemberPanelProps) {
         who === ''
           ? `Enter ${kind === 'email' ? 'an email address' : 'the name of a group'}.`
           : kind === 'email'
-            ? `Whoever signs in with the verified address ${who} ${gets}.`
+            ? `Anyone who signs in with the verified address ${who} ${gets}.`
             : `Everyone who is in the group ${who} when they sign in ${gets}.`,
         member === undefined
           ? 'If the member exists, its role is changed.'
-          : 'The change takes effect within two seconds, also for those who are signed in.',
+          : 'The change takes effect within two seconds, also for people who are signed in.',
       ]}
       twin={{ method: 'POST', path: MEMBER_PATHS[scope], body: input }}
       command={shellLine([

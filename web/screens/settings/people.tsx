@@ -56,7 +56,7 @@ export function NobodyYet() {
         <code>--oidc-issuer</code>, <code>--oidc-client-id</code> and <code>--public-url</code>.
       </p>
     )
-  return <p>Nobody has signed in with a company account yet.</p>
+  return <p>No one has signed in with a company account yet.</p>
 }
 
 interface SignOutProps {
@@ -80,7 +80,7 @@ function SignOut({ person, onClose, onDone }: SignOutProps) {
       onClose={onClose}
       effects={[
         `Within two seconds ${sessionWords(person.sessions)} end, on all nodes.`,
-        'The person can sign in again for as long as the identity provider allows it. Remove them there first if they shall not.',
+        'The person can sign in again for as long as the identity provider allows it. To prevent this, remove them there first.',
       ]}
       twin={{ method: 'POST', path: `/v1/people/${person.id}/sign-out` }}
       command={shellLine([['belfry', 'person', 'sign-out', person.id]])}

@@ -133,7 +133,7 @@ function ArchiveProject({ name, onClose }: { readonly name: string; readonly onC
       title={`Archive the project ${name}?`}
       onClose={onClose}
       effects={[
-        'The project can only be read from now on.',
+        'The project becomes read-only.',
         'Its tasks are paused. Runs that wait or are in progress are cancelled.',
         'A project that is restored resumes its tasks.',
       ]}

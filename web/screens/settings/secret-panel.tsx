@@ -33,7 +33,7 @@ export function SecretPanel({ name: given, onClose }: SecretPanelProps) {
       isReady={isName && value !== ''}
       effects={[
         isName ? `Tasks use it as {{secret.${name}}}.` : 'Enter a name and a value.',
-        'Attempts that start from now on use the new value. Nobody can read it again.',
+        'Attempts that start from now on use the new value. The value cannot be read again.',
       ]}
       twin={{ method: 'PUT', path: `/v1/secrets/${name || 'NAME'}`, body: { value: '…' } }}
       command={`belfry secret set ${name || 'NAME'}`}

@@ -67,7 +67,10 @@ function DeleteSecret({ secret: { name }, onClose, onDeleted }: DeleteSecretProp
       title={`Delete the secret ${name}?`}
       size="md"
       onClose={onClose}
-      effects={['Its value cannot be restored.', 'If tasks use it, it is not deleted, and they are named.']}
+      effects={[
+        'Its value cannot be restored.',
+        'If tasks use it, it is not deleted, and the tasks are listed.',
+      ]}
       twin={{ method: 'DELETE', path: `/v1/secrets/${name}` }}
       command={`belfry secret delete ${name}`}
       button="Delete"
