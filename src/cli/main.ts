@@ -9,7 +9,7 @@ import { VERSION } from './version.ts'
 /** For what a failed command left behind, such as a look-up of a name that does not exist, to end by itself. */
 const LINGER_MS = 200
 
-// Whoever reads along may stop reading (`belfry start | head`): that is no reason to end, nor to complain.
+// The reader of a pipe may close it (`belfry start | head`). That is neither an error nor a reason to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 const args = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** Whether this node can hear what the others say, tried out before anybody depends on it. */
+/** Checks at start whether this node receives the notifications of other nodes. */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { type Database, isUnavailable } from '../store/database/database.ts'

@@ -154,7 +154,7 @@ export class LogBuffer {
     return [this.#omittedRow(at)]
   }
 
-  /** These were written, or cannot be. */
+  /** Forgets rows that were written, or that cannot be written. */
   written(rows: readonly LogRow[]): void {
     const gone = new Set(rows)
     for (const row of rows)

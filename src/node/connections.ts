@@ -53,7 +53,7 @@ export function openConnections(
   const { roles, databasePooling: pooling } = config
   const engine = new Database({
     url,
-    // Which sessions are its own a node has to know: see `hasOlderSession`.
+    // A node must be able to recognise its own sessions: see `hasOlderSession`.
     applicationName: `belfry engine ${nodeId}`,
     maxConnections: sharesOf(config).engine,
     statementTimeoutMs: ENGINE_TIMEOUT_MS,

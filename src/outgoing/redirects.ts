@@ -23,7 +23,7 @@ export interface Hop {
 /** Statuses that ask to go elsewhere; the other 3xx do not. */
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** The hop that an answer asks for; undefined when it asks for none, and in words why it cannot be made. */
+/** The next hop of a redirect; undefined if the response is not one; a string that says why it cannot be followed. */
 export function nextHop(hop: Hop, { status, headers }: HttpResponse): Hop | string | undefined {
   const { location } = headers
   if (!REDIRECTS.has(status) || location === undefined) return undefined

@@ -94,7 +94,7 @@ export type EndCause =
 
 export type OutputStream = 'stdout' | 'stderr'
 
-/** Whoever runs a program hears its output and can stop it. */
+/** How the caller receives the output of a program and can stop it. */
 export interface RunOptions {
   /**
    * Called with each piece of output, in the order of its stream. While a promise that it returned is pending, nothing more is

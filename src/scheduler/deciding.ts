@@ -69,7 +69,7 @@ export class Deciding {
     })
   }
 
-  /** A definition that cannot be read, by a hand or a bug, costs the others nothing. */
+  /** A definition that cannot be read, because of a manual change or a bug, does not affect other tasks. */
   #leaveUndecided(due: Due, error: unknown): void {
     const { runId, taskId, version } = due.row
     this.#options.log.error({ err: error, runId, taskId, version }, 'cannot decide what to do with due runs')

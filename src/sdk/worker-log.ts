@@ -13,7 +13,7 @@ export interface LogDetails {
   readonly attempt?: number
 }
 
-/** Takes a line that a worker has to say. */
+/** Receives a line of the worker's own log. */
 export type WorkerLog = (level: 'info' | 'warn' | 'error', message: string, details?: LogDetails) => void
 
 /** What others have written must not move the cursor, nor begin a line of its own outside of a stack. */
@@ -37,7 +37,7 @@ interface FailedRun {
   readonly attempt: number
 }
 
-/** What is said about what a handler has thrown. That it wants to be called again later is no error. */
+/** The log line for an error that a handler has thrown. A requested retry is only a warning. */
 export function wordsFor(error: unknown, run: FailedRun): Parameters<WorkerLog> {
   const { handler, runId, taskId, attempt } = run
   const isWish = error instanceof RetryAt

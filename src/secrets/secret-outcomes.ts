@@ -12,7 +12,7 @@ export type Unread =
 /** The database does not answer: the run goes back, and is taken again when it does. */
 export const UNREAD = { ok: false, reason: 'no_database' } as const
 
-/** What an attempt comes to whose secrets cannot be read. Only what another node may be able to do is tried again. */
+/** The outcome of an attempt whose secrets cannot be read. It is retried only if another node may be able to read them. */
 export function secretFailure(read: Unread): Outcome & { readonly kind: 'failed' } {
   switch (read.reason) {
     case 'no_database':

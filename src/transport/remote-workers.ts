@@ -179,7 +179,7 @@ export interface RemoteWorkers {
   find(id: string): Promise<RemoteWorker>
   /** Waits for runs until there are some, `signal` fires, or the time is up. */
   claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly RemoteRun[]>
-  /** Takes in that the worker lives. `runs`: what it has in hand; null when it says nothing about that. */
+  /** Records a heartbeat of the worker. `runs`: the runs that it performs; null if it does not name them. */
   heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[] | null): Promise<Standings>
   /** Takes in that other commands of the worker's machine can be run from now on. */
   offer(worker: RemoteWorker, commands: readonly string[]): Promise<void>

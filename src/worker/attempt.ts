@@ -159,7 +159,7 @@ export class Attempt implements AttemptContext, StopSignal {
     return this.#performNow(executor, action)
   }
 
-  /** Each promise in a row of them costs every run something, so what is simple is not taken apart. */
+  /** Every awaited promise adds to the cost of every run, so this is one function. */
   async #performNow(executor: Executor, action: Action | undefined): Promise<EndedAttempt | undefined> {
     if (this.#isAbandoned) return undefined
     if (this.#stopReason) return this.#ended(this.#stopped(this.#stopReason))

@@ -117,7 +117,7 @@ test('an upload of which only the end was lost is completed without a body', asy
   expect(complete).toMatchObject({ status: 200, body: { id, state: 'ready', sha256: sha256(bytes) } })
 })
 
-test('an upload from the beginning takes the place of one that broke off', async () => {
+test('an upload from the beginning replaces one that was interrupted', async () => {
   const bytes = someBytes()
   const { id, uploadUrl } = await aWaitingFile(node)
   await putAndBreak(node, uploadUrl, someBytes(), { stored: CHUNK_BYTES, id })

@@ -141,7 +141,7 @@ test('an index that is built concurrently lets others write meanwhile', async ()
   expect(await isUsable(db)).toBe(true)
 })
 
-test('an index whose building broke off is built again', async () => {
+test('an index whose build was interrupted is built again', async () => {
   const { db } = await createTestDatabase()
   const added = aMigration({ text: INDEX })
   await db.runAlone(INDEX)

@@ -13,7 +13,7 @@ test.each([
   expect(localOf(at, zone)).toBe(local)
 })
 
-test('a time that comes twice is the first of the two, and one that does not exist is as far behind the gap', () => {
+test('a time that occurs twice is the first of the two, and one that does not exist is as far behind the gap', () => {
   expect(instantOf('2026-10-25T02:30', 'Europe/Berlin')).toBe('2026-10-25T00:30:00.000Z')
   expect(instantOf('2026-03-29T02:30', 'Europe/Berlin')).toBe('2026-03-29T01:30:00.000Z')
   expect(localOf('2026-10-25T01:30:00Z', 'Europe/Berlin')).toBe('2026-10-25T02:30')

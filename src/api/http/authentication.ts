@@ -156,7 +156,7 @@ async function callFor(
   return callOf(principal, request, access, options.projects)
 }
 
-/** What the address of the request was signed for; null for one that is not signed. */
+/** What the address of the request was signed for; null if it is not signed. */
 async function signedOf(
   request: FastifyRequest,
   { facilities }: AuthenticationOptions,
@@ -172,7 +172,7 @@ async function signedOf(
   return verified.claims
 }
 
-/** The call of whoever has a signed address: it may do that one thing. */
+/** The call of a client with a signed address: it may do only what the address was signed for. */
 async function signedCall(
   signed: SignedClaims,
   request: FastifyRequest,

@@ -6,7 +6,7 @@ export function beginStream(response: ServerResponse, headers: Readonly<Record<s
   response.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-store',
-    // What a proxy gathers is late.
+    // A proxy that buffers the response would delay events.
     'x-accel-buffering': 'no',
     connection: 'close',
     ...headers,

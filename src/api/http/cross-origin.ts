@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 
-/** How long a browser may keep what it was told about an address. */
+/** How long a browser may cache the response to a preflight request. */
 const MAX_AGE_SECONDS = 600
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 /** What the API reads of a request, beyond what every page may send. */
@@ -37,7 +37,7 @@ const permissionFor = (origin: string) => ({
   'access-control-expose-headers': ANSWER_HEADERS,
 })
 
-/** Browsers ask before they send what a form could not. */
+/** Browsers send a preflight request before a request that a form could not make. */
 const isQuestion = ({ method, headers }: FastifyRequest) =>
   method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 

@@ -82,7 +82,7 @@ function mergedParts(
   }
 }
 
-/** Who gets an email: who stands behind the colon, and whom `--to` names beside. */
+/** Recipients of an email: the address after the colon, and those of `--to`. */
 function recipients(named: Record<string, unknown> | undefined, { to }: Flags): { to?: unknown } {
   if (to === undefined) return {}
   const first = named?.['to'] === undefined ? [] : [named['to']].flat()
@@ -109,7 +109,7 @@ function readWhat(text: string): Record<string, unknown> {
   return { type, [member]: target }
 }
 
-/** What the flags beside `--action` say about it; nothing when there are none. */
+/** The fields of the action that other flags set; empty if there are none. */
 export async function readParts(flags: Flags): Promise<Record<string, unknown> | undefined> {
   const given = Object.entries(PARTS).filter(([name]) => flags[name] !== undefined)
   const isAddressed = flags['to'] !== undefined
@@ -128,7 +128,7 @@ type Reader = (value: unknown, name: string) => unknown
 const asTyped: Reader = (value) => value
 const list: Reader = (value) => (value as readonly string[]).filter((text) => text !== '')
 
-/** Each flag, the member it stands for, and how it is read. */
+/** Each flag, the member that it sets, and how its value is parsed. */
 const PARTS: Readonly<Record<string, readonly [member: string, reader: Reader]>> = {
   method: ['method', asTyped],
   header: ['headers', (lines) => readHeaders(lines as readonly string[])],

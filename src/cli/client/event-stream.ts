@@ -10,7 +10,7 @@ import type { Server } from './server.ts'
 const SILENT_MS = 45_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 15_000
-/** More than any event has: a receiver that sends no end of one is not Belfry. */
+/** Larger than any event: a server that sends more in one event is not Belfry. */
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
 
 /** One event as it came. */
@@ -59,7 +59,7 @@ async function* connection(server: Server, path: string, lastId: string | null):
       signal: silence.signal,
       headers: { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) },
     })
-    // A server says so when there will be nothing more, and this was not heard before.
+    // The stream has ended, and this client has not received its end yet.
     if (answer.status === 204) yield { event: 'end', data: '{"reason":"ended"}', id: '' }
     if (!answer.isOk) await server.read(answer)
     const decoder = new TextDecoder()

@@ -26,7 +26,7 @@ export async function readText(path: string): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The task that `--file` holds; an empty one without it. */
+/** The task in the file of `--file`; an empty one without the flag. */
 export async function readFileFlag(path: unknown): Promise<Record<string, unknown>> {
   if (path === undefined) return {}
   const text = await readText(String(path))

@@ -8,7 +8,7 @@ interface Named {
   readonly name?: string | null
 }
 
-/** What somebody means among all there are. Where several are meant, `words` tell them apart. */
+/** The item with this id or name. If several match, `words` distinguishes them. */
 export function theOneNamed<Item extends Named>(
   noun: 'blackout' | 'subscription' | 'signing-secret' | 'key',
   ref: string,
@@ -34,7 +34,7 @@ export function theOneNamed<Item extends Named>(
   return first
 }
 
-/** A name counts before the beginning of an id. */
+/** A name takes precedence over the first characters of an id. */
 function meantBy<Item extends Named>(ref: string, items: readonly Item[]): readonly Item[] {
   const id = ref.toLowerCase()
   const called = items.filter((item) => item.id === id || item.name === ref)

@@ -21,7 +21,7 @@ export const addProjectLimitFlags = (command: Command): Command =>
     .option('--run-rate <rate>', 'Maximum number of runs that start, such as 10/s')
     .option('--max-running <n>', 'Maximum number of runs in progress at once')
 
-/** How each limit is read and told. */
+/** How each limit is parsed and printed. */
 const LIMITS: {
   readonly [N in LimitName]: readonly [read: (text: string) => unknown, tell: (value: never) => string]
 } = {
@@ -37,7 +37,7 @@ const LIMITS: {
 
 const NAMES = Object.keys(LIMITS) as LimitName[]
 
-/** What a request says about them; null where none was typed. */
+/** The limits for a request; null if no flag was given. */
 export function limitsFrom(flags: LimitFlags): Record<string, unknown> | null {
   const typed = NAMES.flatMap((name) => {
     const text = flags[name]
@@ -46,7 +46,7 @@ export function limitsFrom(flags: LimitFlags): Record<string, unknown> | null {
   return typed.length === 0 ? null : Object.fromEntries(typed)
 }
 
-/** Those that are set, with what is used of them, as facts to print. */
+/** The limits that are set, with their usage, as facts to print. */
 export function limitFacts(
   limits: Partial<InWords<ProjectLimits> | InWords<KeyLimits>>,
   used: Readonly<Partial<Record<LimitName, number | null | undefined>>> = {},

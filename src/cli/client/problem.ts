@@ -13,7 +13,7 @@ export interface Problem {
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
 }
 
-/** What a place in the request is called on the command line; the place itself where it has no other name. */
+/** The flag for a pointer into the request; the pointer itself if no flag sets it. */
 export type PlaceName = (pointer: string) => string
 
 /** A refusal by the server. Commands that made the request out of flags can name those. */

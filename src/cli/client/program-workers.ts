@@ -10,13 +10,13 @@ export interface ProgramNeeds {
   readonly labels: readonly string[]
 }
 
-/** Workers that run programs at present. */
+/** Workers that currently run programs. */
 export async function programWorkers(server: Server): Promise<readonly NonNullable<Node['programs']>[]> {
   const { items } = await server.get<{ items: readonly Node[] }>('/v1/workers')
   return items.flatMap(({ state, programs }) => (state === 'dead' || programs === null ? [] : [programs]))
 }
 
-/** What is missing, as a sentence; null when somebody can run it. */
+/** What is missing, as a sentence; null if a worker can run the program. */
 export function missingWorker(
   workers: readonly NonNullable<Node['programs']>[],
   { command, labels }: ProgramNeeds,
@@ -29,6 +29,6 @@ export function missingWorker(
     : `${who} currently runs ${command}. The operator of a worker must allow it: --exec on --exec-commands ${command}.`
 }
 
-/** The same as a line below what was made. */
+/** The same as a line below the result. */
 export const missingNote = (missing: string | null): string =>
   missing === null ? '' : `${c.yellow('!')} ${missing} Until then its runs wait.\n`

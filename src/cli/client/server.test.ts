@@ -29,7 +29,7 @@ test.each<[string, Said]>([
   ['an error without an object', { status: 404, body: '[]' }],
   ['JSON that ends too early', { status: 200, body: '{"items":[' }],
   ['an error with JSON that ends too early', { status: 400, body: '{' }],
-])('a server that answers %s is not Belfry', async (_, said) => {
+])('a server that answers %s is not taken for Belfry', async (_, said) => {
   const url = await whoSays(said)
 
   const asked = new Server(url).get('/v1/tasks')

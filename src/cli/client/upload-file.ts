@@ -91,7 +91,7 @@ export async function uploadedFile(
   return same.find((file) => file.id === id) ?? same[0]
 }
 
-/** An earlier upload of the same file that broke off. */
+/** An earlier upload of the same file that was interrupted. */
 async function unfinished(server: Server, { name, size, sha256 }: FileContent): Promise<File | undefined> {
   const query = queryOf({ name, sha256, state: 'waiting', limit: 10 })
   const { items } = await server.get<{ items: readonly File[] }>(`/v1/files${query}`)

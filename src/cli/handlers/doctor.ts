@@ -98,7 +98,7 @@ async function examineCertificate({ tlsCert: certFile, tlsKey: keyFile }: Config
   }
 }
 
-/** Only that it answers: whether it knows Belfry is seen when somebody signs in. */
+/** Checks only that the provider responds. Whether it knows Belfry shows at the first sign-in. */
 async function examineProvider(config: Config): Promise<Finding[]> {
   if (config.oidcIssuer === null) return []
   const check = 'sign-in'

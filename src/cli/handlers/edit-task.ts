@@ -8,7 +8,7 @@ import { namingFlags } from '../client/task-refusal.ts'
 import { nextPairs } from '../client/task-words.ts'
 import { onStdout as c } from '../terminal.ts'
 
-/** What was meant for the version that was read is not put onto another one. */
+/** Sends the version that was read, so that an edit is not applied to another one. */
 export async function editTask(
   ref: string,
   flags: Flags & ClientFlags & { readonly name?: string; readonly ifVersion?: string },

@@ -108,7 +108,7 @@ async function existingTasks(server: Server, prefix: string, flags: ImportFlags)
   return new Map((listed?.items ?? []).map((task) => [task.key ?? task.id, task]))
 }
 
-/** What keeps the jobs from being run at present. */
+/** Why no worker can run the jobs yet. */
 async function missingFor(
   server: Server,
   tasks: readonly ImportedTask[],

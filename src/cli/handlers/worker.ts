@@ -21,7 +21,7 @@ import { Steps } from '../steps.ts'
 import { printOut } from '../terminal.ts'
 import { VERSION } from '../version.ts'
 
-/** Lies beside the built program. */
+/** The build puts it beside the program. */
 const RUNNER = fileURLToPath(new URL('./runner.js', import.meta.url))
 const DEFAULT_CONCURRENCY = 10
 const MAX_CONCURRENCY = 10_000

@@ -1,6 +1,6 @@
 /** What the audit log records: every change that a caller makes, and what was refused to callers. */
 
-/** Closed: whoever reads the log may count on the words. A new kind of change adds its own. */
+/** A closed list: readers of the log can rely on these words. A new kind of change adds its own. */
 export const AUDIT_ACTIONS = [
   'task.create',
   'task.edit',

@@ -104,7 +104,7 @@ function* instantsOf(definition: TaskDefinition, { createdAt, after, from }: Beg
     if (at !== null && at >= from) yield at
     return
   }
-  // A task begins with the first step after its making, or, where its start was named, with that.
+  // The first occurrence comes after the creation of the task, or at `startAt` if that is set.
   const first = plan.startAt === null ? createdAt : createdAt - 1
   let at = nextOccurrence(plan, Math.max(after, first, from - 1))
   while (at !== null) {

@@ -50,7 +50,7 @@ test.each([
   ['first', ['2027-10-31T00:30:00.000Z']],
   ['last', ['2027-10-31T01:30:00.000Z']],
   ['both', ['2027-10-31T00:30:00.000Z', '2027-10-31T01:30:00.000Z']],
-] as const)('a wall time that comes twice fires as fold %s says', (fold, instants) => {
+] as const)('a local time that occurs twice fires as fold %s says', (fold, instants) => {
   expect(iso(dates(['2027-10-31T02:30'], { fold }))).toEqual(instants)
 })
 

@@ -60,7 +60,7 @@ test('with gap next an interval-like pattern fires right after the gap', () => {
   expect(walked.slice(0, 2)).toEqual(['2027-03-28T01:00', '2027-03-28T02:15'])
 })
 
-test('a fixed time that comes twice fires at the first', () => {
+test('a fixed time that occurs twice fires at the first', () => {
   expect(walk({ ...autumn, expression: '30 2 * * *' })).toEqual(['2027-10-31T00:30'])
 })
 

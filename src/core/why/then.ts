@@ -107,7 +107,7 @@ export function whyThen(it: ThenCase): Why[] {
   return [...(causes.length > 0 ? causes : [betweenRuns(it)]), ...(known ? [] : blackoutThen(it))]
 }
 
-/** A run was on its way: it ran, waited for its next attempt, or waited for a worker. */
+/** A run was active: it ran, waited for its next attempt, or waited for a worker. */
 function openThen({ taskId, at, attempts, now, blackout, recorded }: ThenCase, run: PastRun): Why[] {
   const facts = { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor }
   const first = run.lateMs === null ? run.startedAt : run.scheduledFor + run.lateMs
@@ -295,7 +295,7 @@ function blackoutThen({ blackout }: ThenCase): Why[] {
 /** Far enough to find the next instant of any schedule that has one. */
 const HORIZON_MS = 10 * 366 * 86_400_000
 
-/** It had nothing to do just then: the run before was over, the next one not due. */
+/** The task was idle: the previous run had ended, and the next one was not due. */
 function betweenRuns(it: ThenCase): Why {
   const { at, runs } = it
   const [latest] = runs

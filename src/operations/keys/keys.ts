@@ -252,7 +252,7 @@ export interface Rotation {
   readonly expiresAt: number | null
 }
 
-/** Makes a key of the same rights, and lets the old one end after a while. */
+/** Creates a key with the same rights; the old one expires after the overlap. */
 export async function replaceKey(
   context: Context,
   id: string,

@@ -43,7 +43,7 @@ export function defineTask(
   return withinBounds(definition, now)
 }
 
-/** Changes what the edit names. */
+/** Applies the fields that the edit names. */
 export function redefineTask(
   before: TaskDefinition,
   edit: TaskEdit,

@@ -55,7 +55,7 @@ export function createNumberedTask(context: Context, request: NumberedRequest): 
   })
 }
 
-/** Somebody may have given such a key to a task by hand. */
+/** Numbers to try: a user may have given such keys to tasks. */
 const MAX_TAKEN = 1_000
 
 async function freeNumber(tx: Queryable, projectId: string): Promise<number> {

@@ -1,6 +1,6 @@
 import { readFileSync, type Stats, statSync } from 'node:fs'
 
-/** How often a file is looked at, at most. */
+/** Minimum interval between two checks of a file. */
 const LOOK_EVERY_MS = 1_000
 /** Lists of blocked hosts are kept in hosts files and grow large; what is larger than this is not read. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024

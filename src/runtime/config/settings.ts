@@ -40,7 +40,7 @@ export const SETTINGS = {
   allowedOrigins: forNetworks(allowedOrigins),
   /** Where people find the server, when that is not where it listens; an origin. */
   publicUrl: forNetworks(origin('Address that people use, such as https://belfry.example.com')),
-  /** Networks of proxies that are believed when they say for whom they ask. */
+  /** Networks of proxies whose X-Forwarded headers are trusted. */
   trustedProxies: forNetworks(networks('Addresses of proxies whose X-Forwarded headers are trusted')),
   /** Files with the certificate that the server shows and with its key; null: it speaks without TLS. */
   tlsCert: forNetworks(text('File with the TLS certificate and its chain')),
@@ -130,7 +130,7 @@ export const SETTINGS = {
   fireBatch: cadence(1_000, 1, 1_000, 'Maximum number of runs fired by one statement'),
   shardBeatMs: cadence(1_000, 10, 60_000, 'Interval of heartbeats for shards'),
   shardTakeoverMs: cadence(3_000, 50, 300_000, 'Time without a heartbeat after which a shard is taken over'),
-  /** What came due while nobody watched for no longer than this simply runs late, whatever its misfire policy. */
+  /** After an unwatched period of at most this length, the latest occurrence runs late under every misfire policy. */
   misfireGraceMs: cadence(
     10_000,
     100,

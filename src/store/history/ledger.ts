@@ -84,7 +84,7 @@ export const skipBefore = ({ taskId, from }: { taskId: string; from: number }) =
   where covers_until >= to_timestamp(${from}::float8 / 1000) and kind <> 'manual'
   order by scheduled_for desc limit 1`
 
-/** Among so many runs before a stretch the latest is looked for that nobody asked for. */
+/** Runs before a period that are searched for the latest one that was not triggered manually. */
 const MAX_RUNS_LOOKED_AT = 5_000
 
 /** The latest occurrence in history that was due before `from`. */

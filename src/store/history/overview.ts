@@ -12,7 +12,7 @@ export interface LiveCounts {
   readonly pending: number
   readonly running: number
   readonly retrying: number
-  /** Due for longer than is usual, and not begun. */
+  /** Runs that have been due for longer than usual and have not started. */
   readonly late: number
   readonly oldestLateAt: number | null
   /** The project has more that is due in a shard than was looked at. */
@@ -54,7 +54,7 @@ export interface DueMinute {
   readonly count: number
 }
 
-/** Which part of what lies ahead to count. */
+/** The period of upcoming occurrences to count. */
 export interface AheadQuery {
   readonly projectId: string
   readonly until: number

@@ -54,7 +54,7 @@ function indexesOf({ number, text }: Migration): Index[] {
     })
 }
 
-/** An index whose building broke off is in the catalogue, and of no use. */
+/** An index whose build was interrupted remains in the catalogue and cannot be used. */
 async function build(db: Database, { name, statement }: Index): Promise<void> {
   const [found] = await db.run(sql<{ isValid: boolean }>`
     select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${name})`)

@@ -6,7 +6,7 @@ import type { TaskState } from '../../core/task/task.ts'
 import { part, sql } from '../database/sql.ts'
 import { isAskedFor, type TaskQuery } from './tasks.ts'
 
-/** Tasks that one statement examines. Whoever wants to look further goes on behind the last of them. */
+/** Tasks that one statement examines. To examine more, continue after the last of them. */
 export const TASKS_PER_SLICE = 10_000
 
 /** States that the task row does not tell. */

@@ -87,7 +87,7 @@ export class DatabaseLoad {
     return this.#askedAt === null ? 0 : now - this.#askedAt
   }
 
-  /** A database that fails is not slow: requests are told so themselves, and sooner. */
+  /** A database that fails does not count as slow: requests meet the failure themselves, and sooner. */
   async #ask(now: number): Promise<void> {
     this.#askedAt = now
     try {

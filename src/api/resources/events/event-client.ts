@@ -10,7 +10,7 @@ export const STUCK_MS = 30_000
 /** How long the last word to a client may take. */
 const LAST_WORD_MS = 2_000
 
-/** What a stream says: an event, or only how far it has come. */
+/** An item of a stream: an event, or only the position that was reached. */
 export interface EventText {
   readonly id: string
   readonly event?: string
@@ -41,7 +41,7 @@ export class EventClient {
     return this.#gone.signal
   }
 
-  /** How long a client shall wait before it comes again when the stream has ended. */
+  /** How long a client should wait before it reconnects after the stream has ended. */
   adviseRetry(ms: number): void {
     this.#write(`retry: ${ms}\n\n`)
   }

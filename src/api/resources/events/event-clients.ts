@@ -20,12 +20,12 @@ import { EventClient, type EventText } from './event-client.ts'
 import type { EventsEnd, EventsGap, EventsHello } from './schemas.ts'
 
 export const MAX_EVENT_STREAMS = 500
-/** Browsers come again after this long. */
+/** Browsers reconnect after this time. */
 const RETRY_MS = 2_000
-/** Something is sent this often, so that whoever stands between knows that the stream lives. */
+/** A comment is sent this often, so that proxies do not close an idle stream. */
 const BEAT_MS = 15_000
 
-/** Somebody who wants to follow. */
+/** A client that wants to follow. */
 export interface Follower {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>

@@ -16,7 +16,7 @@ const SOON_MS = 25
 /** Rows that one look takes in, over all runs. */
 const MAX_ROWS = 256
 
-/** What is new for somebody who follows. */
+/** The new lines for a follower of a log. */
 export interface LogNews {
   readonly rows: readonly ReadRow[]
   /** The run has ended, and this is the rest of its log. */

@@ -32,7 +32,7 @@ export const MAX_LOG_STREAMS = 500
 const LINES_AN_EVENT = 500
 /** Browsers come again after this long. */
 const RETRY_MS = 2_000
-/** Something is sent this often, so that whoever stands between knows that the stream lives. */
+/** A comment is sent this often, so that proxies do not close an idle stream. */
 const BEAT_MS = 15_000
 
 /** Somebody who wants to follow the log of a run. */

@@ -17,7 +17,7 @@ export interface Installation {
   readonly publicUrl: string | null
   /** Origins besides its own whose pages may read and change things. */
   readonly allowedOrigins: readonly string[]
-  /** Networks of the proxies that are believed when they say for whom they ask. */
+  /** Networks of the proxies whose X-Forwarded headers are trusted. */
   readonly trustedProxies: readonly string[]
   readonly isEmbedded: boolean
   /** Where the database is, in words that may be shown. */

@@ -52,7 +52,7 @@ export class EventStream {
     this.#write(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`)
   }
 
-  /** How long a client shall wait before it comes again when the stream has ended. */
+  /** How long a client should wait before it reconnects after the stream has ended. */
   adviseRetry(ms: number): void {
     this.#write(`retry: ${ms}\n\n`)
   }

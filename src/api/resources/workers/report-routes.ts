@@ -13,7 +13,7 @@ import { workerFrom } from './routes.ts'
 import { eachOnce, linesFrom, MAX_RUNS_A_REQUEST, ONCE, Receipts, Report, ReportRuns } from './schemas.ts'
 
 const REPORT_LIMIT = 16 * 1024 * 1024
-/** Handlers may return more than is kept, and hear that it was left out; so much of it can be parsed at once. */
+/** Handlers may return more than is kept, and learn that it was omitted; this bounds how much is parsed at once. */
 const MAX_REPORT_VALUES = 500_000
 
 const complete = {
