@@ -1,5 +1,5 @@
 /**
- * Nobody waits behind somebody else's slow target: calls to a healthy target are on time, whatever becomes of 500 calls to
+ * Slow targets delay only their own calls: calls to a healthy target are on time, whatever becomes of 500 calls to
  * broken ones that were due a second before. Figures that are promised, asserted as promised: this suite runs alone.
  */
 import { expect, test } from 'vitest'

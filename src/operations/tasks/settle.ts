@@ -1,4 +1,4 @@
-/** What every change to a task has in common; store/task-changes.ts tells how it meets a fire. */
+/** What every change to a task has in common; store/tasks/task-statements.ts says how it meets a fire. */
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
