@@ -330,7 +330,7 @@ create table audit_finding (
   detail      text not null,
   constraint audit_finding_pkey primary key (id),
   constraint audit_finding_project_id_fkey foreign key (project_id) references project(id),
-  constraint audit_finding_kind_is_known check (kind = any (array['next_row_lost'::text, 'one_off_lost'::text, 'resume_row_lost'::text, 'skip_row_lost'::text, 'ready_row_lost'::text, 'held_by_the_dead'::text, 'history_rows_lost'::text]))
+  constraint audit_finding_kind_is_known check (kind = any (array['next_row_lost'::text, 'one_off_lost'::text, 'resume_row_lost'::text, 'skip_row_lost'::text, 'ready_row_lost'::text, 'held_by_dead_node'::text, 'history_rows_lost'::text, 'held_by_the_dead'::text]))
 );
 create index audit_finding_by_time on audit_finding (project_id, found_at);
 

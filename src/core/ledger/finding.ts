@@ -5,7 +5,7 @@ export const FINDING_KINDS = [
   'resume_row_lost',
   'skip_row_lost',
   'ready_row_lost',
-  'held_by_the_dead',
+  'held_by_dead_node',
   'history_rows_lost',
 ] as const
 export type FindingKind = (typeof FINDING_KINDS)[number]

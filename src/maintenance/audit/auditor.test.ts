@@ -326,7 +326,7 @@ test('a pending run that is in no queue is put there, one of a forgotten node is
     expect.arrayContaining([expect.objectContaining({ kind: 'ready_row_lost' })]),
   )
   expect(await findingsOf(held)).toMatchObject(
-    expect.arrayContaining([expect.objectContaining({ kind: 'held_by_the_dead' })]),
+    expect.arrayContaining([expect.objectContaining({ kind: 'held_by_dead_node' })]),
   )
 })
 

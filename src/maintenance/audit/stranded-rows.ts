@@ -59,7 +59,11 @@ export class StrandedRows {
       ...running
         .filter(({ workerId }) => workerId !== null && unburied.has(workerId))
         .map((row) =>
-          finding(row, 'held_by_the_dead', 'The run was assigned to a dead node that is no longer recorded.'),
+          finding(
+            row,
+            'held_by_dead_node',
+            'The run was assigned to a dead node that is no longer recorded.',
+          ),
         ),
     ]
     if (requeued.length > 0) wakeUps.announceReady()

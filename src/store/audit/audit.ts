@@ -338,7 +338,8 @@ export const listFindings = ({
   before: string | null
   limit: number
 }) => sql<FindingRow>`
-  select f.id, f.task_id as "taskId", f.run_id as "runId", f.kind, f.is_repaired as "isRepaired", f.missed, f.detail, f.found_at as "foundAt",
+  select f.id, f.task_id as "taskId", f.run_id as "runId",
+         case f.kind when 'held_by_the_dead' then 'held_by_dead_node' else f.kind end as kind, f.is_repaired as "isRepaired", f.missed, f.detail, f.found_at as "foundAt",
          (select coalesce(name, key) from task where id = f.task_id) as "taskName"
   from audit_finding f
   where f.project_id = ${projectId} and (${taskId}::uuid is null or f.task_id = ${taskId}::uuid)
