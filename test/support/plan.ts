@@ -26,7 +26,7 @@ export interface Plan {
  * Up to here reading the whole table is the best plan there is, and whether a table
  * is that short may depend on when it was last vacuumed.
  */
-const FEW_PAGES = 8
+const FEW_PAGES = 32
 
 /** Explains a statement by running it. */
 export async function planOf(db: Queryable, { text, values }: Statement<unknown>): Promise<Plan> {
