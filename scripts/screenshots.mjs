@@ -4,15 +4,12 @@
  * `--minutes` lets the server run so long first, so that the charts have something to show; `--only` is a part of the names of screens.
  */
 
-import { spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { prepare } from './bootstrap.mjs'
+import { runScenarios } from './vitest.mjs'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { minutes: { type: 'string', default: '0' }, only: { type: 'string', default: '' } },
@@ -23,21 +20,11 @@ if (!/^\d+$/.test(values.minutes)) {
 }
 const folder = resolve(positionals[0] ?? mkdtempSync(join(tmpdir(), 'belfry-screenshots-')))
 
-await prepare({ build: true })
-const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
 // Both files whose names hold it.
-const scenario = 'screenshots.scenario.ts'
-const child = spawn(process.execPath, [vitest, 'run', '--config', 'vitest.scenarios.config.ts', scenario], {
-  cwd: root,
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    BELFRY_SCREENSHOTS: folder,
-    BELFRY_SCREENSHOT_MINUTES: values.minutes,
-    BELFRY_SCREENSHOT_ONLY: values.only,
-  },
+const code = await runScenarios(['screenshots.scenario.ts'], {
+  BELFRY_SCREENSHOTS: folder,
+  BELFRY_SCREENSHOT_MINUTES: values.minutes,
+  BELFRY_SCREENSHOT_ONLY: values.only,
 })
-child.once('close', (code) => {
-  if (code === 0) console.log(`The pictures are in ${folder}`)
-  process.exitCode = code ?? 1
-})
+if (code === 0) console.log(`The pictures are in ${folder}`)
+process.exitCode = code
