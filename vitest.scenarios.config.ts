@@ -1,4 +1,4 @@
-/** Scenarios that take minutes or need other programs. Each kind has a command of its own, beside `npm test`. */
+/** Scenarios that take minutes or need other programs. `npm test` leaves them out; `npm run suite` lists the suites that run them. */
 import { defineConfig, mergeConfig } from 'vitest/config'
 import config from './vitest.config.ts'
 

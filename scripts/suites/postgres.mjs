@@ -1,7 +1,7 @@
 /**
- * `npm run test:postgres`: the tests that use a database, on a PostgreSQL of the system's instead of the
- * embedded one. Takes the oldest server it finds, since that is where the SQL is most likely to fail; a
- * number chooses another major (`npm run test:postgres -- 16`), and further arguments are vitest's.
+ * The tests that use a database, on a PostgreSQL of the system's instead of the embedded one. Takes the oldest server it
+ * finds, since that is where the SQL is most likely to fail; a number chooses another major (`npm run suite postgres 16`), and
+ * further arguments are vitest's. Installs PostgreSQL where it can.
  */
 
 import { spawn, spawnSync } from 'node:child_process'
@@ -22,9 +22,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { prepare } from './bootstrap.mjs'
+import { prepare } from '../bootstrap.mjs'
+import { runVitest } from '../vitest.mjs'
+import { canInstall, findOrInstall } from './apt.mjs'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const DEBIAN = '/usr/lib/postgresql'
 const OLDEST_MAJOR = 15
 const NOBODY = 65_534
@@ -40,24 +42,38 @@ const POLL_MS = 50
 
 const isRoot = process.getuid?.() === 0
 const asServer = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
-const [first = '', ...rest] = process.argv.slice(2)
-const wanted = /^\d+$/.test(first) ? Number(first) : null
-const vitestArgs = wanted === null ? process.argv.slice(2) : rest
 
-const major = findServer() ?? install() ?? giveUp()
-await prepare({ build: true })
-const base = mkdtempSync(join(tmpdir(), 'belfry-postgres-'))
-try {
-  const { url, stop } = await startServer(join(DEBIAN, String(major), 'bin'), base)
-  console.log(`PostgreSQL ${major}, in ${base}`)
-  process.exitCode = await runTests(url)
-  await stop()
-} finally {
-  rmSync(base, { recursive: true, force: true })
+/** @type {import('./index.mjs').Run} */
+export async function run(args) {
+  const [first = '', ...rest] = args
+  const wanted = /^\d+$/.test(first) ? Number(first) : null
+  const major = findOrInstallServer(wanted)
+  await prepare({ build: true })
+  const base = mkdtempSync(join(tmpdir(), 'belfry-postgres-'))
+  try {
+    const { url, stop } = await startServer(join(DEBIAN, String(major), 'bin'), base)
+    console.log(`PostgreSQL ${major}, in ${base}`)
+    const code = await runTests(url, wanted === null ? args : rest)
+    await stop()
+    return code
+  } finally {
+    rmSync(base, { recursive: true, force: true })
+  }
 }
 
-/** The oldest major that is installed and supported, or the one that was asked for. */
-function findServer() {
+/** @param {number | null} wanted a major version */
+function findOrInstallServer(wanted) {
+  const find = () => findServer(wanted)
+  if (find() === undefined && canInstall()) preventCluster()
+  const debianPackage = `postgresql-${wanted ?? OLDEST_MAJOR}`
+  return findOrInstall(find, {
+    debianPackage,
+    advice: `There is no PostgreSQL server in ${DEBIAN}. Install one: sudo apt-get install ${debianPackage}`,
+  })
+}
+
+/** The oldest major that is installed and supported, or the one that was asked for. @param {number | null} wanted */
+function findServer(wanted) {
   const majors = existsSync(DEBIAN) ? readdirSync(DEBIAN).map(Number) : []
   return majors
     .filter((found) => existsSync(join(DEBIAN, String(found), 'bin', 'postgres')))
@@ -66,28 +82,11 @@ function findServer() {
 }
 
 /** Debian's package would also make and start a cluster of its own on port 5432: it is asked not to. */
-function install() {
-  if (!isRoot || spawnSync('apt-get', ['--version']).status !== 0) return undefined
+function preventCluster() {
   const configuration = '/etc/postgresql-common/createcluster.conf'
-  if (!existsSync(configuration)) {
-    mkdirSync('/etc/postgresql-common', { recursive: true })
-    writeFileSync(configuration, 'create_main_cluster = false\n')
-  }
-  const name = `postgresql-${wanted ?? OLDEST_MAJOR}`
-  console.log(`Installing ${name} …`)
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const aptGet = (/** @type {string[]} */ ...args) =>
-    spawnSync('apt-get', args, { env, stdio: ['ignore', 'ignore', 'inherit'] }).status === 0
-  const flags = ['-y', '--no-install-recommends', '-o', 'Dpkg::Options::=--force-confold']
-  if (!aptGet('install', ...flags, name)) aptGet('update') && aptGet('install', ...flags, name)
-  return findServer()
-}
-
-/** @returns {never} */
-function giveUp() {
-  const name = `postgresql-${wanted ?? OLDEST_MAJOR}`
-  console.error(`There is no PostgreSQL server in ${DEBIAN}. Install one: sudo apt-get install ${name}`)
-  process.exit(1)
+  if (existsSync(configuration)) return
+  mkdirSync('/etc/postgresql-common', { recursive: true })
+  writeFileSync(configuration, 'create_main_cluster = false\n')
 }
 
 /**
@@ -179,21 +178,13 @@ function freePort() {
 
 /**
  * @param {string} url
- * @returns {Promise<number>}
+ * @param {string[]} args
  */
-function runTests(url) {
+function runTests(url, args) {
   const excluded = testFiles().filter((file) => !dependsOnTheServer(file))
-  const child = spawn(
-    process.execPath,
-    [
-      join(root, 'node_modules', 'vitest', 'vitest.mjs'),
-      'run',
-      ...excluded.flatMap((file) => ['--exclude', file]),
-      ...vitestArgs,
-    ],
-    { cwd: root, stdio: 'inherit', env: { ...process.env, BELFRY_TEST_DATABASE_URL: url } },
-  )
-  return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)))
+  return runVitest([...excluded.flatMap((file) => ['--exclude', file]), ...args], {
+    BELFRY_TEST_DATABASE_URL: url,
+  })
 }
 
 function testFiles() {

@@ -1,7 +1,7 @@
 /**
- * `npm run test:fresh-clone`: what a newcomer does. Clones the committed state into a new directory, runs
- * `npm start` there until the banner, stops it as Ctrl-C in a terminal would, starts it again, and tells
- * how long each took. As root it does so twice: as root, and as a user without any rights.
+ * What a newcomer does: clones the committed state into a new directory, runs `npm start` there until the banner, stops it as
+ * Ctrl-C in a terminal would, starts it again, and prints how long each took. As root it does so twice: as root, and as a
+ * user without any rights.
  */
 
 import { spawn, spawnSync } from 'node:child_process'
@@ -9,8 +9,9 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { SuiteError } from './suite-error.mjs'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const NOBODY = 65_534
 const BANNER = /API {2,}(http:\S+)\/v1\/tasks[\s\S]*Ready\./
 const FIRST_START_MS = 5 * 60_000
@@ -22,11 +23,20 @@ const STOP_MS = 60_000
  * @typedef {{ clone: string, home: string, user: User }} Place
  */
 
-const users =
-  process.getuid?.() === 0 ? [{ name: 'root' }, { name: 'nobody', uid: NOBODY }] : [{ name: 'this user' }]
-for (const user of users) await tryAs(user)
+/** @type {import('./index.mjs').Run} */
+export async function run(args) {
+  if (args.length > 0) throw new SuiteError('This suite has no arguments.', { exitCode: 2 })
+  const users =
+    process.getuid?.() === 0 ? [{ name: 'root' }, { name: 'nobody', uid: NOBODY }] : [{ name: 'this user' }]
+  let failed = 0
+  for (const user of users) if (!(await tryAs(user))) failed++
+  return failed === 0 ? 0 : 1
+}
 
-/** @param {User} user */
+/**
+ * @param {User} user
+ * @returns {Promise<boolean>} whether it worked
+ */
 async function tryAs(user) {
   const base = mkdtempSync(join(tmpdir(), 'belfry-fresh-'))
   chmodSync(base, 0o755)
@@ -37,9 +47,10 @@ async function tryAs(user) {
     console.log(
       `✓ as ${user.name}: first start ${first.toFixed(1)} s with the install, second ${second.toFixed(1)} s`,
     )
+    return true
   } catch (error) {
     console.error(`✕ as ${user.name}: ${error instanceof Error ? error.message : error}`)
-    process.exitCode = 1
+    return false
   } finally {
     rmSync(base, { recursive: true, force: true })
   }
@@ -53,9 +64,9 @@ async function tryAs(user) {
 function prepare(base, user) {
   const clone = join(base, 'belfry')
   const home = join(base, 'home')
-  run('git', ['clone', '--quiet', '--no-hardlinks', root, clone])
+  execute('git', ['clone', '--quiet', '--no-hardlinks', root, clone])
   mkdirSync(home)
-  if (user.uid !== undefined) run('chown', ['-R', `${user.uid}:${user.uid}`, base])
+  if (user.uid !== undefined) execute('chown', ['-R', `${user.uid}:${user.uid}`, base])
   return { clone, home, user }
 }
 
@@ -146,7 +157,7 @@ function signal(group, name) {
  * @param {string} command
  * @param {string[]} args
  */
-function run(command, args) {
+function execute(command, args) {
   const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${stderr}`)
 }
