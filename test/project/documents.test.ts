@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { expect, test } from 'vitest'
 import { CONFIG_KEYS, flagOf } from '../../src/runtime/config/settings.ts'
+import { SUITES } from './suites.ts'
 import { FILES, ROOT, read } from './tree.ts'
 
 const PAGES = FILES.filter((path) => path.endsWith('.md'))
@@ -119,6 +120,16 @@ test('npm commands in the documents are scripts of the package', () => {
 
   expect(used).toContain('start')
   expect(used.filter((name) => !(name in scripts))).toEqual([])
+})
+
+test('suites that documents, comments and messages name exist', () => {
+  const names = SUITES.map(({ name }) => name)
+  const named = FILES.filter((path) => /\.(?:md|tsx?|mjs)$/.test(path)).flatMap((path) =>
+    [...read(path).matchAll(/\bnpm run suite ([a-z][a-z-]*)/g)].map(([, name = '']) => ({ path, name })),
+  )
+
+  expect(named.length).toBeGreaterThan(0)
+  expect(named.filter(({ name }) => !names.includes(name))).toEqual([])
 })
 
 test('commands of the program and their flags in the documents exist', () => {
