@@ -1,4 +1,4 @@
-/** Projects cannot see one another: `npm run test:tenants` sends many more of these requests. */
+/** Projects cannot see one another: `npm run suite tenants` sends many more of these requests. */
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'

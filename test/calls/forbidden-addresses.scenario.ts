@@ -1,4 +1,4 @@
-/** Every way to an address that must not be reached: `npm run test:addresses`. */
+/** Every way to an address that must not be reached: `npm run suite addresses`. */
 import { expect, test } from 'vitest'
 import {
   faultsOf,

@@ -1,4 +1,4 @@
-/** Some of all the ways to an address that must not be reached; `npm run test:addresses` goes all of them. */
+/** Some of all the ways to an address that must not be reached; `npm run suite addresses` goes all of them. */
 import { expect, test } from 'vitest'
 import { CreateTask } from '../../src/api/resources/tasks/schemas.ts'
 import {

@@ -1,7 +1,7 @@
 /**
  * Can the checker see? Bugs are planted in the real program, one at a time, and what comes of it is judged:
  * each must be found and called by its name, and nothing else may be found. Without a bug the verdict must be
- * valid, after a run that has seen everything that is hard to get right. `npm run test:planted-bugs` runs
+ * valid, after a run that has seen everything that is hard to get right. `npm run suite planted-bugs` runs
  * this and nothing beside it: a bug shows itself only where the machine leaves it the time to.
  */
 import { beforeAll, expect, test } from 'vitest'

@@ -24,7 +24,7 @@ export function findLibrary(): string {
   const found = [...folders, ...below]
     .map((folder) => join(folder, 'faketime', LIBRARY))
     .find((path) => existsSync(path))
-  if (!found) throw new Error(`${LIBRARY} is not there: npm run test:clocks installs it, or says how to`)
+  if (!found) throw new Error(`${LIBRARY} is not there: npm run suite clocks installs it, or says how to`)
   return found
 }
 

@@ -1,4 +1,4 @@
-/** Long lives at random; `npm run test:ledger -- --seed 42` replays one. */
+/** Long lives at random; `npm run suite ledger -- --seed 42` replays one. */
 import { expect, test } from 'vitest'
 import { OVERLAP_POLICIES } from '../../src/core/task/task.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -1,4 +1,4 @@
-/** A small slice of `npm run test:ledger`: one short life with a death in it. */
+/** A small slice of `npm run suite ledger`: one short life with a death in it. */
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
 import { liveAtRandom } from './random-life.ts'

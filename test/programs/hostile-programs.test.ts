@@ -1,4 +1,4 @@
-/** The programs that are quickly tried. `npm run test:programs` tries all of them. */
+/** The programs that are quickly tried. `npm run suite programs` tries all of them. */
 import { ALL } from './hostile/all.ts'
 import { hostileSuite } from './hostile/suite.ts'
 

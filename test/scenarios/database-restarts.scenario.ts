@@ -1,4 +1,4 @@
-/** How soon a node recovers from restarts of its database, on a machine that does nothing else. `npm run test:restarts` runs it. */
+/** How soon a node recovers from restarts of its database, on a machine that does nothing else. `npm run suite restarts` runs it. */
 import { expect, test } from 'vitest'
 import { restartDatabase } from './database-restarts.ts'
 

@@ -1,4 +1,4 @@
-/** For how long lost answers hold up runs, a minute long. `npm run test:lost-answers` runs it. */
+/** For how long lost answers hold up runs, a minute long. `npm run suite lost-answers` runs it. */
 import { expect, test } from 'vitest'
 import { loseAnswers } from './lost-answers.ts'
 

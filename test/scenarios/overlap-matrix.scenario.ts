@@ -1,6 +1,6 @@
 /**
  * The overlap policies as a matrix under load: three nodes, tasks of every policy whose runs are shorter than, as long as and
- * longer than the time between them, triggers from all sides, and a node that dies in the middle of it. `npm run test:overlap` runs it.
+ * longer than the time between them, triggers from all sides, and a node that dies in the middle of it. `npm run suite overlap` runs it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'

@@ -11,7 +11,7 @@ import { runBelfry, startBelfry } from '../support/process.ts'
 
 const TASKS = 20
 const program = process.env['BELFRY_TEST_RELEASE']
-if (program === undefined) throw new Error('npm run test:upgrade builds the release and names it.')
+if (program === undefined) throw new Error('npm run suite upgrade builds the release and names it.')
 
 test('an upgrade with both versions side by side loses nothing and doubles nothing', async () => {
   const { url } = await createTestDatabase({ empty: true })

@@ -1,4 +1,4 @@
-/** One process of `npm run test:schedules`: compares its share and tells how far it has come, a line of JSON each. */
+/** One process of `npm run suite schedules`: compares its share and tells how far it has come, a line of JSON each. */
 import { parseArgs } from 'node:util'
 import { compareWithOracle } from './differential.ts'
 

@@ -1,4 +1,4 @@
-/** A slice of what `npm run test:schedules` compares a million times. A failure prints what replays it. */
+/** A slice of what `npm run suite schedules` compares a million times. A failure prints what replays it. */
 import { expect, test } from 'vitest'
 import { compareWithOracle, ZONES } from './differential.ts'
 

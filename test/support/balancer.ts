@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { whenDone } from './cleanup.ts'
 
-/** Whether tests of the API ask two servers in turn, in place of one: `npm run test:balancer`. */
+/** Whether tests of the API ask two servers in turn, in place of one: `npm run suite balancer`. */
 export const IS_BALANCED = process.env['BELFRY_TEST_BALANCED'] === 'true'
 
 export interface Balancer {

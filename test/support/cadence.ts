@@ -1,6 +1,6 @@
 /**
  * The cadences that scenarios run under, and what follows from them: the defaults, or those of the preset that
- * BELFRY_TEST_PRESET names, as `npm run test:presets` does for each in turn.
+ * BELFRY_TEST_PRESET names, as `npm run suite presets` does for each in turn.
  */
 import { readConfig } from '../../src/runtime/config/config.ts'
 

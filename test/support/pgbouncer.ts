@@ -50,7 +50,7 @@ export async function startPgBouncer(
   { poolMode = 'transaction', poolSize = 4, resets = true }: PgBouncerOptions = {},
 ): Promise<PgBouncer> {
   const program = PLACES.find((place) => existsSync(place))
-  if (!program) throw new Error(`PgBouncer is not in ${PLACES.join(', ')}: npm run test:pooler installs it`)
+  if (!program) throw new Error(`PgBouncer is not in ${PLACES.join(', ')}: npm run suite pooler installs it`)
   const server = serverOf(databaseUrl)
   const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'belfry-pgbouncer-'))

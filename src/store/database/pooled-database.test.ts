@@ -1,4 +1,4 @@
-/** How statements go out where a session lasts for one transaction only. PgBouncer itself: npm run test:pooler. */
+/** How statements go out where a session lasts for one transaction only. PgBouncer itself: npm run suite pooler. */
 import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/database.ts'
 import { eventually } from '../../../test/support/eventually.ts'

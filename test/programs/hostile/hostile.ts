@@ -5,7 +5,7 @@ export interface Hostile {
   /** What it attempts, as the name of a test. */
   readonly attempt: string
   readonly program: Wanted | ((host: Host) => Wanted)
-  /** Takes seconds, or much of the machine; tried by `npm run test:programs`. */
+  /** Takes seconds, or much of the machine; tried by `npm run suite programs`. */
   readonly isLong?: true
   /** That it did not succeed. Whether everything else is unharmed is checked after each. */
   readonly expect: (outcome: Outcome, host: Host) => void | Promise<void>
