@@ -158,7 +158,7 @@ export const SUITES = [
   {
     name: 'dashboard',
     shows: 'The parts of the dashboard that npm test leaves out work in a real browser.',
-    path: 'test/browser/details.scenario.ts',
+    path: 'test/browser/details/',
   },
   {
     name: 'package',

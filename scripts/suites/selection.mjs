@@ -28,14 +28,35 @@ export const runSelected = (path, args, env) => runScenarios(select(path, args, 
 export function select(path, args, suffix) {
   const { words, options } = divide(args)
   if (words.length === 0) return [path, ...options]
-  const files = filesOf(path, suffix)
-  const selected = files.filter((file) => words.some((word) => basename(file).includes(word)))
+  const selected = selectedBy(words, path, suffix)
   if (selected.length > 0) return [...selected, ...options]
-  const all = files.map((file) => basename(file, suffix)).join(', ')
+  const all = filesOf(path, suffix)
+    .map((file) => basename(file, suffix))
+    .join(', ')
   throw new SuiteError(`No file of this suite is named ${words.join(' or ')}. Its files: ${all}`, {
     exitCode: 2,
   })
 }
+
+/**
+ * Whether these arguments select anything at this place.
+ *
+ * @param {string} path
+ * @param {string[]} args
+ * @param {string} suffix
+ */
+export function selects(path, args, suffix) {
+  const { words } = divide(args)
+  return words.length === 0 || selectedBy(words, path, suffix).length > 0
+}
+
+/**
+ * @param {string[]} words
+ * @param {string} path
+ * @param {string} suffix
+ */
+const selectedBy = (words, path, suffix) =>
+  filesOf(path, suffix).filter((file) => words.some((word) => basename(file).includes(word)))
 
 /** @param {string[]} args */
 export function divide(args) {

@@ -1,5 +1,5 @@
 /**
- * What people do with the dashboard every day, in one browser; `details.scenario.ts` has the rest. Parts that cannot be in each other's
+ * What people do with the dashboard every day, in one browser; `details/` has the rest. Parts that cannot be in each other's
  * way share a server, which is stopped after them: what nobody looks at any more need not work beside the others.
  */
 import { describe } from 'vitest'

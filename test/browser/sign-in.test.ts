@@ -1,38 +1,11 @@
-/** Signing in at the dashboard, in a real browser and at a real provider. */
-import type { Page } from 'playwright-core'
+/** Signing in at the dashboard, in a real browser and at a real provider. `details/members.scenario.ts` has what admins then do. */
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
-import { startBalancer } from '../support/balancer.ts'
-import { PHONE, startBrowser, violationsOf } from '../support/browser.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { startIdentityProvider } from '../support/identity-provider.ts'
+import { violationsOf } from '../support/browser.ts'
 import { request, startTestNode } from '../support/node.ts'
+import { ADMIN_KEY, signIn, startSignIn } from './parts/sign-in.ts'
 
-const ADMIN_KEY = 'an-admin-key-for-tests-of-enough-characters'
-const { visit } = await startBrowser()
-const database = await createTestDatabase()
-// The address has to be known before the node that answers there.
-const balancer = await startBalancer()
-const provider = await startIdentityProvider(() => [`${balancer.url}/auth/callback`])
-provider.accounts['ada'] = {
-  email: 'ada@example.com',
-  email_verified: true,
-  name: 'Ada Lovelace',
-  groups: ['dev'],
-}
-provider.accounts['bob'] = { email: 'bob@example.com', email_verified: true, name: 'Bob', groups: [] }
-const node = await startTestNode(database, { adminKey: ADMIN_KEY, ...provider.flagsFor(balancer.url) })
-balancer.servers.push(node.url)
-const asAdmin = (method: string, path: string, body?: unknown) =>
-  request(balancer.url, method, path, body, { authorization: `Bearer ${ADMIN_KEY}` })
-await asAdmin('POST', '/v1/members', { group: 'dev', role: 'editor' })
-
-/** Refusals until somebody is signed in, streams that end, and what the pages of the provider load. */
-const EXPECTED =
-  /401|404|asks elsewhere|ERR_(ABORTED|NAME_NOT_RESOLVED|INTERNET_DISCONNECTED|INCOMPLETE_CHUNKED_ENCODING)/
-
-const open = (path: string, more: object = {}) =>
-  visit(balancer.url + path, { colorScheme: 'light', expected: EXPECTED, ...more })
+const { database, balancer, provider, asAdmin, open, openAsAdmin } = await startSignIn()
 
 test('a company account leads in, back to the address, and out again', async () => {
   const { page } = await open('/tasks?tz=utc')
@@ -73,24 +46,6 @@ test('a session that ends in the middle of work costs no word of it', async () =
   await page.getByRole('heading', { name: 'New task' }).waitFor()
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('written before the end')
 })
-
-/** A page of somebody who is signed in with the key of the installation. */
-async function openAsAdmin(path: string) {
-  const { page } = await open(path)
-  await page.getByRole('textbox', { name: 'API key' }).fill(ADMIN_KEY)
-  await page.getByRole('button', { name: 'Sign in with this key' }).click()
-  await page.getByRole('button', { name: /Signed in as/ }).waitFor()
-  return page
-}
-
-/** Somebody at the pages of the provider. */
-async function signIn(page: Page, login: string) {
-  await page.getByRole('link', { name: 'Sign in with your company account' }).click()
-  await page.getByPlaceholder('Enter any login').fill(login)
-  await page.getByPlaceholder('and password').fill('any')
-  await page.getByRole('button', { name: 'Sign-in' }).click()
-  await page.getByRole('button', { name: 'Continue' }).click()
-}
 
 test('an admin creates a project, opens it, and creates, limits, rotates and revokes a key there', async () => {
   const page = await openAsAdmin('/settings/projects')
@@ -160,94 +115,6 @@ test('a command that the dashboard shows names the project, and takes the key fr
   expect(text).toContain("belfry member add --group 'platform team' --role viewer --project stall\n")
   expect(text).toContain("-H 'belfry-project: stall'")
   expect(text).toContain('-H "authorization: Bearer $BELFRY_KEY"')
-})
-
-test('the header fits every width, also with a project of a long name and somebody signed in', async () => {
-  const name = `p${'r'.repeat(60)}`
-  await asAdmin('POST', '/v1/projects', { name })
-  const page = await openAsAdmin('/tasks')
-  await page.getByLabel('Project', { exact: true }).selectOption(name)
-  await page.waitForURL(`${balancer.url}/`)
-  await page.getByRole('button', { name: /Signed in as/ }).waitFor()
-  const tooWide: number[] = []
-  for (let width = 320; width <= 1_440; width += 32) {
-    await page.setViewportSize({ width, height: 900 })
-    if (Number(await page.evaluate('document.documentElement.scrollWidth')) > width) tooWide.push(width)
-  }
-
-  expect(tooWide).toEqual([])
-})
-
-test('members are added, changed and removed, and whoever has no role is told whom to ask', async () => {
-  const bob = await open('/', { viewport: PHONE, colorScheme: 'dark' })
-  await signIn(bob.page, 'bob')
-  await bob.page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
-  await bob.page.getByText('belfry member add bob@example.com --role viewer').waitFor()
-  expect(await violationsOf(bob.page)).toEqual([])
-
-  const page = await openAsAdmin('/settings/members')
-  const members = page.getByRole('list', { name: 'Members', exact: true })
-  await members.getByText('dev').waitFor()
-  await page.getByRole('button', { name: 'Add member' }).click()
-  const panel = page.getByRole('dialog', { name: 'Add member' })
-  await panel.getByText('Person', { exact: true }).click()
-  await panel.getByLabel('Email address').fill('bob@example.com')
-  await panel.getByRole('button', { name: 'Add member' }).click()
-  await members.getByText('bob@example.com').waitFor()
-  await members.getByRole('button', { name: 'Change role bob@example.com' }).click()
-  await page.getByRole('dialog').getByLabel('Role').selectOption('operator')
-  await page.getByRole('dialog').getByRole('button', { name: 'Change role' }).click()
-  await members.getByText('operator').waitFor()
-  // The header lies over what is scrolled under it.
-  await page.evaluate('scrollTo(0, 0)')
-  expect(await violationsOf(page)).toEqual([])
-
-  await bob.page.getByRole('button', { name: 'Try again' }).click()
-  await bob.page.getByRole('navigation', { name: 'Main' }).waitFor()
-  // Neither buttons nor sections that an operator may not use.
-  await bob.page.goto(`${balancer.url}/settings/secrets`)
-  await bob.page.getByText('No secrets yet.').waitFor()
-  expect(await bob.page.getByRole('button', { name: 'New secret' }).count()).toBe(0)
-  expect(await bob.page.getByRole('link', { name: 'API keys' }).count()).toBe(0)
-  await bob.page.goto(`${balancer.url}/settings/people`)
-  await bob.page.getByText('You need the role admin of the installation').waitFor()
-  expect(await violationsOf(bob.page)).toEqual([])
-  await members.getByRole('button', { name: 'Remove bob@example.com' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
-  await members.getByText('bob@example.com').waitFor({ state: 'detached' })
-  await bob.page.reload()
-  await bob.page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
-})
-
-test('a role in every project is given, and a person is signed out everywhere', async () => {
-  const page = await openAsAdmin('/settings/installation-members')
-  const members = page.getByRole('list', { name: 'Members of all projects' })
-  const dialog = page.getByRole('dialog')
-  await page.getByRole('button', { name: 'Add member' }).click()
-  await dialog.getByRole('textbox', { name: 'Group' }).fill('auditors')
-  await dialog
-    .getByText('in the group auditors when they sign in has the role viewer in every project')
-    .waitFor()
-  await dialog.getByRole('button', { name: 'Add member' }).click()
-  await members.getByText('auditors').waitFor()
-  expect(await violationsOf(page)).toEqual([])
-  const { body: given } = await asAdmin('GET', '/v1/installation/members')
-  const bob = await open('/')
-  await signIn(bob.page, 'bob')
-  await bob.page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
-
-  await page.getByRole('link', { name: 'People' }).click()
-  const people = page.getByRole('list', { name: 'People' })
-  await people.getByRole('button', { name: 'Sign out bob@example.com' }).click()
-  await dialog.getByRole('button', { name: 'Sign out', exact: true }).click()
-  await page.getByText(/bob@example.com was signed out: \d+ sessions? ended/).waitFor()
-  await people.getByRole('button', { name: 'Sign out bob@example.com' }).waitFor({ state: 'detached' })
-  await page.evaluate('scrollTo(0, 0)')
-  expect(await violationsOf(page)).toEqual([])
-  await bob.page.reload()
-  await bob.page.getByRole('heading', { name: 'Sign in to Belfry' }).waitFor()
-
-  expect(given.items).toMatchObject([{ group: 'auditors', role: 'viewer' }])
 })
 
 test('while the provider is down its page says so, and a key still leads in', async () => {

@@ -4,6 +4,7 @@
  * them, built before any file reads them.
  */
 import { join } from 'node:path'
+import { Client, escapeIdentifier, escapeLiteral } from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/embedded/server.ts'
 import { Database } from '../../src/store/database/database.ts'
@@ -24,7 +25,13 @@ declare module 'vitest' {
  * Tests kill processes, not the power: they need no fsync to see what survives. Several files start several nodes each
  * on this one server, and a node opens up to thirty connections.
  */
-const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB', max_connections: '800' }
+const SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_wal_size: '256MB',
+  max_connections: '800',
+  scram_iterations: '1',
+}
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Unit tests need no build, and whoever repeats one while working on it should not wait for any.
@@ -37,12 +44,24 @@ export default async function setup(project: TestProject): Promise<() => Promise
     ? null
     : await startEmbeddedPostgres({ dataDir: join(scratch, 'shared'), settings: SETTINGS })
   const url = external ?? (server?.connectionString as string)
+  if (!external) await hashPasswordAgain(url)
   await makeTemplate(url)
   project.provide('postgresUrl', url)
   return async () => {
     await server?.stop()
     removeScratch(scratch)
   }
+}
+
+/** Tests open thousands of connections, each of which would hash the password 4 096 times; it is random, and gains nothing by it. */
+async function hashPasswordAgain(url: string): Promise<void> {
+  const { user, password } = new Client({ connectionString: url })
+  const admin = open(url)
+  await admin.run({
+    text: `alter role ${escapeIdentifier(user ?? '')} password ${escapeLiteral(password ?? '')}`,
+    values: [],
+  })
+  await admin.close()
 }
 
 async function makeTemplate(url: string): Promise<void> {

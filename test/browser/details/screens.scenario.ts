@@ -3,14 +3,14 @@
  * files and dead letters. Each of them is opened by `screens.test.ts` as well.
  */
 import { describe } from 'vitest'
-import { startBrowser } from '../support/browser.ts'
-import { files } from './parts/files.ts'
-import { forms } from './parts/forms.ts'
-import { letters } from './parts/letters.ts'
-import { queues } from './parts/queues.ts'
-import { startServer } from './parts/server.ts'
-import { settings } from './parts/settings.ts'
-import { targets } from './parts/targets.ts'
+import { startBrowser } from '../../support/browser.ts'
+import { files } from '../parts/files.ts'
+import { forms } from '../parts/forms.ts'
+import { letters } from '../parts/letters.ts'
+import { queues } from '../parts/queues.ts'
+import { startServer } from '../parts/server.ts'
+import { settings } from '../parts/settings.ts'
+import { targets } from '../parts/targets.ts'
 
 const browser = await startBrowser()
 
