@@ -152,6 +152,21 @@ describe('a person', () => {
     expect((await asAdmin('DELETE', `/v1/members/${again.body.id}`)).status).toBe(204)
   })
 
+  test('who manages one project and reads all makes keys of that project only', async () => {
+    const members = [
+      ['/v1/installation/members', (await asAdmin('POST', '/v1/installation/members', { group: 'dev', role: 'viewer' })).body.id],
+      ['/v1/members', (await asAdmin('POST', '/v1/members', { group: 'dev', role: 'admin' })).body.id],
+    ]
+    const { browser } = await signedIn('ada')
+
+    const unnamed = await browser.request('POST', '/v1/keys', { name: 'unnamed', role: 'admin' })
+    const forAll = await browser.request('POST', '/v1/keys', { name: 'all', role: 'viewer', project: null })
+
+    expect(unnamed).toMatchObject({ status: 201, body: { project: 'default' } })
+    expect(forAll).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    for (const [path, id] of members) await asAdmin('DELETE', `${path}/${id}`)
+  })
+
   test('is in the groups of the last sign-in', async () => {
     const member = await asAdmin('POST', '/v1/members', { group: 'ops', role: 'viewer' })
     const { browser: before } = await signedIn('ada')

@@ -41,7 +41,7 @@ const MAX_KEYS_ROTATING = 2 * MAX_KEYS
 export interface KeyToMake extends Reach {
   readonly name: string
   readonly role: Role
-  /** Null: for the installation. Undefined: for the project of the caller, or the installation when the caller is of it. */
+  /** Null: for the installation. Undefined: for the installation if the caller manages it, else for the project of the caller. */
   readonly project?: string | null | undefined
 }
 
@@ -121,7 +121,7 @@ async function projectFor(
   { db, grant, projectId }: Context,
   name: string | null | undefined,
 ): Promise<string | null> {
-  if (name === undefined) return grant.installation === null ? projectId : null
+  if (name === undefined) return allows(grant, projectId, 'installation') ? null : projectId
   if (name === null) {
     if (allows(grant, projectId, 'installation')) return null
     throw new Refusal('forbidden', 'Keys of the installation need the role admin of the installation.')

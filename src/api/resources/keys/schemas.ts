@@ -82,7 +82,7 @@ export const CreateApiKey = z
       .string()
       .nullish()
       .describe(
-        'Name of the project; null for the installation. Default: the project of the key that sends the request, or the installation if that key has no project.',
+        'Name of the project; null for the installation. Default: the installation if the caller is one of its admins, else the project of the request.',
       ),
     expiresAt: Instant.nullish().describe('When the key expires. Default: never.'),
     queues: Queues.nullish(),
