@@ -42,7 +42,8 @@ class Turns {
 
   /** Resolves when there is room, which is kept until the request was answered or its connection is gone. */
   enter(bytes: number, reply: FastifyReply): Promise<void> {
-    if (this.#waiting.length >= MAX_WAITING) throw busy()
+    // Who is gone takes no turn: nobody would give it back.
+    if (this.#waiting.length >= MAX_WAITING || reply.raw.destroyed) throw busy()
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#leave(waiting)

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
 import type { Actor } from '../../operations/context.ts'
 import type { App } from '../app.ts'
+import { onceClosed } from './once-closed.ts'
 import { wantsEvents } from './request.ts'
 
 /** Must be called before the routes are registered: it looks at each of them. Claims and transfers have bounds of their own. */
@@ -16,7 +17,7 @@ export function limitStreams(app: App, maxPerCaller: number): void {
     const count = open.get(caller) ?? 0
     if (count >= maxPerCaller) throw tooMany(maxPerCaller)
     open.set(caller, count + 1)
-    reply.raw.once('close', () => leave(caller))
+    onceClosed(reply.raw, () => leave(caller))
   }
   const leave = (caller: string) => {
     const count = open.get(caller) ?? 0

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { beginStream } from '../../http/begin-stream.ts'
+import { onceClosed } from '../../http/once-closed.ts'
 
 /** A client that has not read for this long is cut off. */
 export const STUCK_MS = 30_000
@@ -32,7 +33,7 @@ export class EventClient {
   constructor({ response, headers, stuckMs = STUCK_MS }: EventClientOptions) {
     this.#response = response
     this.#stuckMs = stuckMs
-    response.once('close', () => this.#gone.abort())
+    onceClosed(response, () => this.#gone.abort())
     beginStream(response, headers)
   }
 

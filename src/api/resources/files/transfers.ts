@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Refusal } from '../../../core/errors.ts'
+import { onceClosed } from '../../http/once-closed.ts'
 
 /** Uploads and downloads in progress on a node, each with one or two chunks in memory. */
 export const MAX_TRANSFERS = 64
@@ -22,7 +23,7 @@ export class Transfers {
         `This node has ${MAX_TRANSFERS} uploads and downloads in progress, which is the limit. Try again later.`,
       )
     this.#open.add(raw)
-    raw.once('close', () => this.#open.delete(raw))
+    onceClosed(raw, () => this.#open.delete(raw))
   }
 
   enterUpload(reply: FastifyReply, projectId: string): void {
@@ -33,7 +34,7 @@ export class Transfers {
       )
     this.enter(reply)
     this.#uploads.set(projectId, count + 1)
-    reply.raw.once('close', () => {
+    onceClosed(reply.raw, () => {
       const left = (this.#uploads.get(projectId) ?? 1) - 1
       if (left === 0) this.#uploads.delete(projectId)
       else this.#uploads.set(projectId, left)

@@ -55,10 +55,6 @@ export class Streams {
         `This node serves at most ${this.#limit} streams at once. Try again later, or connect to another node.`,
       )
     let stream: EventStream | undefined
-    let isGone = false
-    watcher.response.once('close', () => {
-      isGone = true
-    })
     this.#expected++
     const since = resumeFrom(watcher.lastEventId, this.#clock.now())
     const feed = this.#feeds.of(watcher.projectId)
@@ -67,7 +63,7 @@ export class Streams {
       .finally(() => this.#expected--)
     try {
       const missed = typeof since === 'number' ? await feed.since(since) : since
-      if (isGone || this.#isClosed)
+      if (watcher.response.destroyed || this.#isClosed)
         throw new Refusal('unavailable', 'This node is shutting down. Connect to another node.')
       take()
       const opened = new EventStream({

@@ -16,6 +16,7 @@ import { NoBody } from '../../../operations/validation/values.ts'
 import type { RemoteHeld, RemoteRun, RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
 
 import type { App } from '../../app.ts'
+import { onceClosed } from '../../http/once-closed.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import {
   BeatAnswer,
@@ -194,7 +195,7 @@ function queuesOf(asked: readonly string[] | null, context: Context): readonly s
 /** Fires when whoever asked is no longer there to hear the answer. */
 function untilClosed({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  raw.once('close', () => {
+  onceClosed(raw, () => {
     if (!raw.writableEnded) controller.abort()
   })
   return controller.signal
