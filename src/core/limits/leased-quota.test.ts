@@ -201,3 +201,13 @@ test('requests are not counted while the database does not answer', () => {
   expect(quota.shouldAsk(500)).toBe(false)
   expect(quota.shouldAsk(1_100)).toBe(true)
 })
+
+test('a quota is idle once nobody came for a while and the bucket is full again', () => {
+  const quota = new LeasedQuota({ gapMs: 360_000, burst: 10 }, 0)
+  quota.take(0)
+  const { wanted } = quota.ask(0, 0)
+  quota.answer({ granted: wanted, left: 9 - wanted, opensInMs: 0 }, wanted, 1)
+
+  expect(quota.isIdle(61_000, 60_000)).toBe(false)
+  expect(quota.isIdle(360_002, 60_000)).toBe(true)
+})

@@ -158,9 +158,13 @@ export class LeasedQuota {
     return Math.max(0, this.#emptyUntil - now, (1 - this.#level(now)) * this.policy.gapMs)
   }
 
-  /** Nothing is in hand, lent or being asked for, and nobody has come for a while. */
+  /**
+   * Nothing is in hand, lent or being asked for, nobody has come for a while, and the bucket is full again. A quota that is forgotten
+   * sooner would be taken for full by the next request, which would then be lent one, whatever the rate.
+   */
   isIdle(now: number, afterMs: number): boolean {
-    return !this.#isAsking && this.#credit === 0 && now - this.#usedAt > afterMs
+    const isUnused = !this.#isAsking && this.#credit === 0 && now - this.#usedAt > afterMs
+    return isUnused && this.#level(now) >= this.policy.burst
   }
 
   /** What the bucket holds by now if nobody else has taken any. */
