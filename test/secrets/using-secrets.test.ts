@@ -2,7 +2,9 @@
 
 import { expect, test } from 'vitest'
 import { newKey } from '../../src/core/secret/key-ring.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { readEverySecret } from '../../src/store/secrets/secrets.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { logOf } from '../support/logs.ts'
@@ -243,4 +245,23 @@ test('a handler whose secret is missing fails without being given to a worker', 
 
   expect(await ended(runId)).toMatchObject({ attempts: [{ error: { code: 'secret_missing' } }] })
   expect(await claimed).toEqual([])
+})
+
+test('a secret that was replaced thousands of times hides no value of another from the redactor', async () => {
+  await set('A_RENEWED', 'renewed')
+  await set('B_STEADY', 'steady')
+  await db.run(sql`update secret set version = 5000 where name = 'A_RENEWED'`)
+  await db.run(sql`
+    insert into secret_version (project_id, name, version, value, key_id, replaced_at)
+    select project_id, name, version + n, value, key_id, case when n < 4999 then now() end
+    from secret_version, generate_series(1, 4999) n where name = 'A_RENEWED' and version = 1`)
+
+  const values = await db.run(readEverySecret(DEFAULT_PROJECT_ID, ['A_RENEWED', 'B_STEADY']))
+
+  expect(values.slice(0, 3).map(({ name, version }) => [name, version])).toEqual([
+    ['A_RENEWED', 5_000],
+    ['B_STEADY', 1],
+    ['A_RENEWED', 4_999],
+  ])
+  expect(values.length).toBeLessThanOrEqual(2_000)
 })

@@ -168,11 +168,20 @@ export const readSecrets = (projectId: string, names: readonly string[]) => sql<
   from secret s join secret_version v on v.project_id = s.project_id and v.name = s.name and v.version = s.version
   where s.project_id = ${projectId} and s.name = any(${list(names, (name) => name)}::text[])`
 
-/** Every value of some secrets that an attempt may have been given that is still in progress, the newest first. */
+/** As many as a project may have secrets, and as many replaced values again. */
+const MOST_VALUES = 2_000
+
+/**
+ * The values of some secrets that an attempt may have been given that is still in progress. The newest of each come first: however
+ * often one secret is replaced, the values of the others are among them.
+ */
 export const readEverySecret = (projectId: string, names: readonly string[]) => sql<StoredVersion>`
-  select project_id as "projectId", name, version, value, key_id as "keyId" from secret_version
-  where project_id = ${projectId} and name = any(${list(names, (name) => name)}::text[])
-  order by name, version desc limit 200`
+  select project_id as "projectId", name, version, value, key_id as "keyId"
+  from (
+    select *, row_number() over (partition by name order by version desc) as age from secret_version
+    where project_id = ${projectId} and name = any(${list(names, (name) => name)}::text[])
+  ) versions
+  order by age, name limit ${MOST_VALUES}`
 
 /** Which of some names no secret of the project has. */
 export const missingSecrets = (projectId: string, names: readonly string[]) => sql<{ name: string }>`
