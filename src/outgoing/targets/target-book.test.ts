@@ -29,6 +29,22 @@ test('a line has room for as many calls as its limit', () => {
   expect(book.line('p', TARGET, { noCircuit: true })).toMatchObject({ id: `p ${TARGET} always`, free: 128 })
 })
 
+test('a limit of the project holds for tasks with and without a circuit together', () => {
+  const { book, opened } = aBook()
+  book.configure([setting({ limit: 2 })])
+  const [guarded, always] = [book.line('p', TARGET), book.line('p', TARGET, { noCircuit: true })]
+  guarded.begin()
+  always.begin()
+  const whileBoth = [guarded.free, always.free]
+  opened.length = 0
+
+  guarded.end(ended('answered'))
+
+  expect(whileBoth).toEqual([0, 0])
+  expect([guarded.free, always.free]).toEqual([1, 1])
+  expect(opened).toContain(always.id)
+})
+
 test('the throughput of a line is that of its last second, and none after failures', () => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)

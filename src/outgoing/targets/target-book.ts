@@ -47,6 +47,7 @@ export class TargetBook {
       opened: (line) => this.#offer(line),
       changed: (line, change, at) => this.#transitions.add(line, change, at),
       remember: (line) => this.#keep(line),
+      siblingOf: (line) => this.#siblingOf(line),
     }
   }
 
@@ -150,7 +151,7 @@ export class TargetBook {
   #expectOpening(line: Line, at: number): void {
     this.#openings.expect(line, at)
     if (line.bucket === null) return
-    const sibling = this.#shelf.find(line.projectId, line.target, line.circuit === null)
+    const sibling = this.#siblingOf(line)
     if (sibling !== undefined) this.#openings.expect(sibling, at)
   }
 
@@ -170,11 +171,15 @@ export class TargetBook {
 
   /** Both lines to a target share its rate. */
   #bucketOf(line: Line, gapMs: number, burst: number | null): TokenBucket {
-    const sibling = this.#shelf.find(line.projectId, line.target, line.circuit === null)
-    const bucket = line.bucket ?? sibling?.bucket
+    const bucket = line.bucket ?? this.#siblingOf(line)?.bucket
     if (bucket == null) return new TokenBucket(this.#options.nodes, gapMs, burst)
     bucket.set(gapMs, burst)
     return bucket
+  }
+
+  /** Tasks that opted out of the circuit have a line of their own to the same target. */
+  #siblingOf({ projectId, target, circuit }: Line): Line | undefined {
+    return this.#shelf.find(projectId, target, circuit === null)
   }
 
   #unlearn(line: Line, now: number): void {

@@ -47,6 +47,8 @@ export interface LineHost {
   changed(line: Line, change: CircuitChange, now: number): void
   /** The line was forgotten, and somebody still uses it. */
   remember(line: Line): void
+  /** The other line to the same target, of tasks with or without a circuit; undefined where there is none. */
+  siblingOf(line: Line): Line | undefined
 }
 
 /** What went wrong last, and when on the clock of the book. */
@@ -121,9 +123,13 @@ export class Line implements TargetLine {
     return Math.max(0, Math.min(this.limit.value - counted, this.#most - this.underWay))
   }
 
-  /** A limit that the project has set holds whatever happens. Our own leaves room for others beside calls that hang. */
+  /**
+   * A limit that the project has set holds whatever happens, for both lines to the target together. Our own leaves room for others
+   * beside calls that hang.
+   */
   get #most(): number {
-    return this.hasOwnLimit ? this.limit.max : BESIDE_HUNG_FACTOR * this.limit.max
+    if (!this.hasOwnLimit) return BESIDE_HUNG_FACTOR * this.limit.max
+    return this.limit.max - (this.#host.siblingOf(this)?.underWay ?? 0)
   }
 
   #roomToFindOut(): number {
@@ -194,6 +200,8 @@ export class Line implements TargetLine {
     const change = this.circuit?.end(result, startedAt, now, isStale)
     if (change !== undefined) this.moved(change, now)
     this.#watchIfFull()
+    const sibling = this.hasOwnLimit ? this.#host.siblingOf(this) : undefined
+    if (sibling !== undefined) this.#host.opened(sibling)
   }
 
   /** Time has passed that the book was asked to watch for. */
