@@ -102,6 +102,21 @@ describe('tasks', () => {
   })
 })
 
+test('an override of a run is limited like the definition of a task', async () => {
+  const handler = { type: 'handler', name: 'greet', payload: { text: 'short' } }
+  const { body: task } = await create({ action: handler, schedule: { type: 'manual' }, overlap: 'allow' })
+  await known({ maxPayloadBytes: 1_000 })
+  const run = (text: string) =>
+    send('POST', `/v1/tasks/${task.id}/trigger`, { action: { payload: { text } } })
+
+  const large = await run('x'.repeat(2_000))
+  const small = await run('x'.repeat(500))
+
+  expect(large).toMatchObject({ status: 422, body: { code: 'beyond_limits', limitOf: 'project' } })
+  expect(small.status).toBe(201)
+  expect(await db.run(sql`select from run_override`)).toHaveLength(1)
+})
+
 test('definitions are limited one by one and together', async () => {
   const long = { metadata: { text: 'x'.repeat(2_000) } }
   await known({ maxPayloadBytes: 1_000, maxStoredBytes: 1_500 })

@@ -13,6 +13,7 @@ import { requireQueue } from '../access/require.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
+import { keepLimits, limitsOf } from '../limits/task-limits.ts'
 import { lockLiving } from '../tasks/settle.ts'
 import { refuseMissingFiles } from '../tasks/task-files.ts'
 import { overrideOf, type WantedOverride } from './run-override.ts'
@@ -20,7 +21,7 @@ import { overrideOf, type WantedOverride } from './run-override.ts'
 /** A run that somebody asks for. */
 export interface WantedRun {
   readonly taskId: string
-  /** What it shall do otherwise than the task says. */
+  /** Overrides of the task for this run. */
   readonly override: WantedOverride | null
   /** The run that it repeats. */
   readonly retryOf: string | null
@@ -43,12 +44,14 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
   const shard = shardOf(taskId)
   const runId = uuidv7()
   const at = Math.floor(clock.now())
+  const limits = wanted.override ? await limitsOf(context) : null
   let noteLane = () => {}
   const answer = await answerOnce(context, repeat, () =>
     withDeadlockRetry(db, async (tx) => {
       const { version, definition, name, key } = await lockLiving(tx, context, taskId)
       const override = wanted.override && overrideOf(definition, wanted.override)
       const performed = override ? applyOverride(definition, override) : definition
+      if (limits) keepLimits(performed, limits, { now: at, isRetimed: false })
       requireQueue(context, performed.queue)
       await refuseMissingFiles(tx, projectId, performed.action)
       const body = wanted.present(
