@@ -154,7 +154,10 @@ describe('a person', () => {
 
   test('who manages one project and reads all makes keys of that project only', async () => {
     const members = [
-      ['/v1/installation/members', (await asAdmin('POST', '/v1/installation/members', { group: 'dev', role: 'viewer' })).body.id],
+      [
+        '/v1/installation/members',
+        (await asAdmin('POST', '/v1/installation/members', { group: 'dev', role: 'viewer' })).body.id,
+      ],
       ['/v1/members', (await asAdmin('POST', '/v1/members', { group: 'dev', role: 'admin' })).body.id],
     ]
     const { browser } = await signedIn('ada')

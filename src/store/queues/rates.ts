@@ -12,21 +12,27 @@ const microsecond = part`interval '1 microsecond'`
 /** Whether anything is limited behind the gate. */
 export const isLimited = part`(g.places is not null or g.rate_gap is not null)`
 
+/** The starts seem to be ahead by a second more than they can be. A claim may have read the clock a little before the last one. */
+const wasSetBack = part`g.next_at > clock_timestamp() + g.rate_window * ${microsecond} + interval '1 second'`
+
 /**
- * By how many microseconds the starts are ahead of an even spread. A claim may have read the clock a little before the one whose starts
- * it counts. If they seem to be ahead by a second more than they can be, the clock was set back: then one may start at once, so that
- * nothing stands still until the clock has caught up.
+ * By how many microseconds the starts are ahead of an even spread. After the clock was set back one may start at once, so that nothing
+ * stands still until it has caught up.
  */
 export const startsAhead = part`(case
-    when g.next_at > clock_timestamp() + g.rate_window * ${microsecond} + interval '1 second' then g.rate_window - g.rate_gap
+    when ${wasSetBack} then g.rate_window - g.rate_gap
     else greatest(0, (extract(epoch from g.next_at - clock_timestamp()) * 1000000)::bigint) end)`
 
 /** Runs that may start now; null behind a gate without limits. */
 export const freeStarts = part`least(g.places - g.held, (g.rate_window - ${startsAhead}) / g.rate_gap)::integer`
 
-/** What `next_at` becomes when so many have started. */
+/**
+ * What `next_at` becomes when so many have started. It is not put together of `startsAhead` and the time: what passes between two
+ * readings of the clock, milliseconds on a busy machine, would be given away with each claim.
+ */
 export const nextAtAfter = (count: Part): Part =>
-  part`clock_timestamp() + (${startsAhead} + ${count} * g.rate_gap) * ${microsecond}`
+  part`(case when ${wasSetBack} then clock_timestamp() + (g.rate_window - g.rate_gap) * ${microsecond}
+    else greatest(g.next_at, clock_timestamp()) end) + ${count} * g.rate_gap * ${microsecond}`
 
 /** What `next_at` becomes under a new window: no further ahead than that. */
 export const nextAtWithin = (window: Part): Part =>
