@@ -11,6 +11,7 @@ import { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { operationsOf } from '../api/document.ts'
 import { type Peer, startPeer } from '../calls/peer.ts'
+import { ensureBubblewrap } from '../support/bubblewrap.ts'
 import { eventually } from '../support/eventually.ts'
 import { aDirectory, embeddedDatabaseUrl, startBelfry } from '../support/process.ts'
 import { aWorker } from '../support/remote-worker.ts'
@@ -111,6 +112,20 @@ const planted = (url: string): readonly object[] => [
   { type: 'handler', name: 'canary', payload: { token: '{{secret.CANARY}}' } },
 ]
 
+/** Programs run sandboxed on Linux only. It tells all that it was given, on both outputs and as its result. */
+const hasPrograms = process.platform === 'linux'
+const program = {
+  type: 'exec',
+  command: '/bin/sh',
+  args: [
+    '-c',
+    'echo "$TOKEN"; cat >&2; cat told; printf %s "$TOKEN" | base64; echo "::output {\\"told\\": \\"$LATIN\\"}"; exit 3',
+  ],
+  env: { TOKEN: '{{secret.CANARY}}', LATIN: '{{secret.ADDRESS}}' },
+  stdin: { token: '{{secret.CANARY}}' },
+  files: [{ path: 'told', content: 'a file with {{secret.CANARY}}' }],
+}
+
 /** Everything in the database as text. */
 async function dumpOf(db: Database): Promise<string> {
   const tables = await db.run(sql<{ name: string }>`
@@ -149,7 +164,9 @@ test('a canary in every place is found nowhere', async () => {
   ])
   const dataDir = aDirectory()
   const env = { BELFRY_SECRETS_KEY: newKey() }
-  const node = await startBelfry(['--data-dir', dataDir, '--log-level', 'trace'], { env })
+  if (hasPrograms) await ensureBubblewrap()
+  const exec = hasPrograms ? ['--exec', 'on', '--exec-commands', '/bin/sh'] : []
+  const node = await startBelfry(['--data-dir', dataDir, '--log-level', 'trace', ...exec], { env })
   const url = embeddedDatabaseUrl(dataDir)
   const db = new Database({ url, applicationName: 'canary', maxConnections: 2, statementTimeoutMs: 60_000 })
   onTestFinished(() => db.close())
@@ -171,7 +188,7 @@ test('a canary in every place is found nowhere', async () => {
   const worker = await aWorker(node.url, { handlers: ['canary'] })
 
   const made = await say('POST', '/v1/tasks/bulk', {
-    tasks: planted(sink.url).map((action) => ({
+    tasks: [...planted(sink.url), ...(hasPrograms ? [program] : [])].map((action) => ({
       name: MARKER,
       action,
       retry: { limit: 1, initial: '0s', max: '0s' },
@@ -220,6 +237,11 @@ test('a canary in every place is found nowhere', async () => {
         ),
       )
   }
+  for (const id of runIds)
+    for (const accept of ['text/plain', 'text/event-stream']) {
+      const log = await fetch(`${node.url}/v1/runs/${id}/log`, { headers: { accept } })
+      answers.push(await log.text())
+    }
   await eventually(async () => sink.hits.filter(({ path }) => path === '/events').length >= ids.length)
 
   // It reached everybody whom it was for.
@@ -232,6 +254,7 @@ test('a canary in every place is found nowhere', async () => {
     expect(told).toContain(form)
   expect(given?.payload).toEqual({ token: CANARY })
   expect(mail.told).toMatchObject([{ user: CANARY, from: ADDRESS }])
+  if (hasPrograms) expect(answers.join('\n')).toContain('a file with [secret CANARY]')
   // And nobody else.
   const dump = await dumpOf(db)
   expect(dump).toContain('[secret CANARY]')
