@@ -1,5 +1,6 @@
 /** Tasks: reading and changing them. */
 import { queryOptions } from '@tanstack/react-query'
+import { projectHeader } from './chosen-project.ts'
 import { type Answer, ask, get, post, queryOf } from './client.ts'
 import { inPages } from './pages.ts'
 import type {
@@ -127,8 +128,8 @@ export const editTask = (id: string, edit: Partial<TaskInput>, version: number):
 
 /** Why, and until when; without either it is paused until somebody resumes it. */
 export interface Pause {
-  readonly reason?: string
-  readonly until?: string
+  readonly reason?: string | null
+  readonly until?: string | null
 }
 
 export const pauseTask = (id: string, pause?: Pause): Promise<Task> => post(`/v1/tasks/${id}/pause`, pause)
@@ -149,6 +150,7 @@ export const deleteTask = async (id: string): Promise<void> => {
 
 /** The same while the page goes away: the browser sends it even if no page waits for the answer. */
 export function deleteTaskOnLeaving(id: string): null {
-  void fetch(`/v1/tasks/${id}`, { method: 'DELETE', keepalive: true }).catch(() => null)
+  const path = `/v1/tasks/${id}`
+  void fetch(path, { method: 'DELETE', headers: projectHeader(path), keepalive: true }).catch(() => null)
   return null
 }

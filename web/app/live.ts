@@ -110,5 +110,7 @@ export const refreshMs = (): number => (state === 'live' ? SELDOM_MS : OFTEN_MS)
 queryClient.getQueryCache().subscribe((event) => {
   if (event.type !== 'updated' || event.action.type !== 'failed') return
   const { error } = event.action
-  if (error instanceof ApiError && error.problem.status === 0) setState('offline')
+  // While the stream is connected the server is there, whatever became of one request.
+  if (error instanceof ApiError && error.problem.status === 0 && stream?.readyState !== EventSource.OPEN)
+    setState('offline')
 })

@@ -3,8 +3,9 @@ import { Link } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
 import { runKeys, triggerTask } from '../api/runs.ts'
 import { patchTask } from '../api/task-cache.ts'
-import { pauseTask, resumeTask, taskKeys } from '../api/tasks.ts'
+import { type Pause, pauseTask, resumeTask, taskKeys } from '../api/tasks.ts'
 import type { Run, Task } from '../api/wire.ts'
+import { serverNow } from '../time/clock.ts'
 import { tell, tellFailure } from './toast.tsx'
 
 export const titleOf = ({ name, key, id }: Pick<Task, 'name' | 'key' | 'id'>): string =>
@@ -40,16 +41,29 @@ export function tellRun(task: Task, run: Run): void {
   })
 }
 
+/** The pause that a task was in, with its reason and its end, to put it back; null if it would be over by now. */
+export const earlierPause = ({ pauseReason, resumeAt }: Task): Pause | null =>
+  resumeAt !== null && Date.parse(resumeAt) <= serverNow() ? null : { reason: pauseReason, until: resumeAt }
+
 /** Pausing and resuming are each other's undo. */
 export async function togglePause(task: Task): Promise<void> {
   const isPaused = task.state === 'paused'
-  const change = async (pause: boolean) => {
-    patchTask(await (pause ? pauseTask : resumeTask)(task.id))
+  const pause = async (words?: Pause) => change(await pauseTask(task.id, words))
+  const resume = async () => change(await resumeTask(task.id))
+  const change = (changed: Task) => {
+    patchTask(changed)
     refresh(task.id)
   }
+  const pauseAgain = async () => {
+    const words = earlierPause(task)
+    if (words) await pause(words)
+  }
   try {
-    await change(!isPaused)
-    tell({ text: `${titleOf(task)} was ${isPaused ? 'resumed' : 'paused'}.`, undo: () => change(isPaused) })
+    await (isPaused ? resume() : pause())
+    tell({
+      text: `${titleOf(task)} was ${isPaused ? 'resumed' : 'paused'}.`,
+      undo: isPaused ? pauseAgain : resume,
+    })
   } catch (error) {
     tellFailure(error)
   }

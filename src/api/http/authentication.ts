@@ -34,6 +34,7 @@ import type { KnownProject } from '../../store/projects/projects.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers.ts'
 import type { App } from '../app.ts'
 import { requireNetwork } from './key-authenticator.ts'
+import { onceClosed } from './once-closed.ts'
 import { reasonOf } from './reason.ts'
 import { bearerOf, isForwarded } from './request.ts'
 
@@ -330,8 +331,8 @@ const workerCall = ({ id, projectId, queues }: RemoteWorker, { ip }: FastifyRequ
 
 /** Ends the response when the credential does. Whoever comes again is refused. */
 function cutOff({ raw }: FastifyReply, onEnd: (end: () => void) => () => void): void {
-  raw.once(
-    'close',
+  onceClosed(
+    raw,
     onEnd(() => raw.destroy()),
   )
 }

@@ -3,7 +3,8 @@
  * silent is made again, and goes on behind the last event that came, on whichever node answers.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { CliError } from '../exit.ts'
+import { CliError, EXIT } from '../exit.ts'
+import { RefusedError } from './problem.ts'
 import type { Server } from './server.ts'
 
 /** The server says something every 15 seconds; who says nothing for three times as long has gone. */
@@ -44,11 +45,21 @@ export async function* follow(
       }
       onLost(null, againMs)
     } catch (error) {
-      if (!isKnown || (error instanceof CliError && error.exitCode === 2)) throw error
+      if (!isKnown || isFinal(error)) throw error
       onLost(error, againMs)
     }
     await pause(againMs)
   }
+}
+
+/** Refusals that pass by themselves: too slow, and too many requests or streams. */
+const PASSING: readonly number[] = [408, 425, 429]
+
+/** Whether the same request would be refused again: the key expired, the role was removed, or what is followed is gone. */
+function isFinal(error: unknown): boolean {
+  if (!(error instanceof RefusedError)) return error instanceof CliError && error.exitCode === EXIT.usage
+  const { status } = error.problem
+  return status < 500 && !PASSING.includes(status)
 }
 
 async function* connection(server: Server, path: string, lastId: string | null): AsyncGenerator<ServerEvent> {

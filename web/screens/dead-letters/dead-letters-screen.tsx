@@ -52,6 +52,8 @@ export function DeadLettersScreen() {
   const opened = groups.find(({ key }) => key === group)
   const meant = panel && opened ? groupFilter(by, opened.key, around) : around
   const close = () => go({ panel: undefined })
+  // A group that is settled meanwhile takes its panel with it: without the group the panel would be about all dead letters.
+  const shown = query.data && (group === undefined || opened) ? panel : undefined
   return (
     <Screen
       title="Dead letters"
@@ -111,10 +113,10 @@ export function DeadLettersScreen() {
         </Panel>
       </Paged>
       <Redrives />
-      {query.data && panel === 'redrive' && (
+      {shown === 'redrive' && (
         <RedrivePanel filter={meant} {...(opened ? { group: opened } : {})} by={by} onClose={close} />
       )}
-      {query.data && panel === 'dismiss' && (
+      {shown === 'dismiss' && (
         <DismissPanel filter={meant} {...(opened ? { group: opened } : {})} by={by} onClose={close} />
       )}
     </Screen>

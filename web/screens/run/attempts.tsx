@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router'
 import { actionWords } from '../../../src/core/words/action.ts'
 import { outcomeWords } from '../../../src/core/words/outcome.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
+import { useMay } from '../../api/me.ts'
 import { nodesQuery } from '../../api/overview.ts'
 import type { Attempt, RunWithAttempts, Task } from '../../api/wire.ts'
 import { Instant } from '../../components/instant.tsx'
@@ -62,9 +63,10 @@ function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: 
   )
 }
 
-/** As the page of nodes calls it, for as long as that knows it. */
+/** As the page of nodes calls it, for as long as that knows it, and to those who may see that page. */
 function WorkerName({ id }: { readonly id: string | null }) {
-  const { data } = useQuery({ ...nodesQuery, refetchInterval: false, enabled: id !== null })
+  const mayInspect = useMay()('inspect')
+  const { data } = useQuery({ ...nodesQuery, refetchInterval: false, enabled: id !== null && mayInspect })
   const known = data?.find((node) => node.id === id)
   if (id === null) return '–'
   return known ? (

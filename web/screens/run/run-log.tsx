@@ -14,6 +14,8 @@ import classes from './run-screen.module.css'
 /** More lines than these slow a browser down; the newest are shown, and a link leads to all of them. */
 const MAX_LINES = 20_000
 const REOPEN_MS = 2_000
+/** A stream that is refused is opened again this often before any line comes, each time later. */
+const MOST_REFUSED = 10
 
 interface RunLogProps {
   readonly run: RunWithAttempts
@@ -61,17 +63,24 @@ function useLog(runId: string): Followed {
     let source: EventSource | undefined
     let reopening: ReturnType<typeof setTimeout> | undefined
     let last: string | undefined
+    let refused = 0
     const open = () => {
       source = new EventSource(addressOf(runId, last === undefined ? {} : { after: last }))
       source.addEventListener('lines', ({ data }: MessageEvent<string>) => {
         const lines = JSON.parse(data) as LogLine[]
         last = lines.at(-1)?.id ?? last
+        refused = 0
         setFollowed((before) => withMore(before, lines))
       })
       source.addEventListener('end', ({ data }: MessageEvent<string>) => {
         source?.close()
         if ((JSON.parse(data) as LogEnd).reason !== 'ended') reopening = setTimeout(open, REOPEN_MS)
       })
+      // The browser opens a broken stream again by itself, but not one that was refused, as by a proxy without its server.
+      source.onerror = () => {
+        if (source?.readyState !== EventSource.CLOSED || ++refused > MOST_REFUSED) return
+        reopening = setTimeout(open, refused * REOPEN_MS)
+      }
     }
     open()
     return () => {

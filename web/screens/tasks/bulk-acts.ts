@@ -4,6 +4,7 @@ import { triggerTask } from '../../api/runs.ts'
 import { dropTask, patchTask } from '../../api/task-cache.ts'
 import { deleteTask, pauseTask, resumeTask } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
+import { earlierPause } from '../../components/task-acts.tsx'
 
 export const BULK_ACTS = ['run', 'pause', 'resume', 'delete'] as const
 export type BulkAct = (typeof BULK_ACTS)[number]
@@ -13,7 +14,11 @@ const AT_ONCE = 4
 
 const DO: Readonly<Record<BulkAct, (task: Task) => Promise<unknown>>> = {
   run: ({ id }) => triggerTask(id),
-  pause: async ({ id }) => patchTask(await pauseTask(id)),
+  pause: async (task) => {
+    // One that was paused is paused again: resuming it is undone.
+    const words = task.state === 'paused' ? earlierPause(task) : undefined
+    if (words !== null) patchTask(await pauseTask(task.id, words))
+  },
   resume: async ({ id }) => patchTask(await resumeTask(id)),
   delete: async ({ id }) => {
     await deleteTask(id)

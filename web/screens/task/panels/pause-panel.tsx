@@ -10,7 +10,7 @@ import classes from '../../../components/fields.module.css'
 import { Instant, useShownZone } from '../../../components/instant.tsx'
 import { InstantField } from '../../../components/instant-field.tsx'
 import { useSettled } from '../../../components/settled.ts'
-import { titleOf } from '../../../components/task-acts.tsx'
+import { earlierPause, titleOf } from '../../../components/task-acts.tsx'
 import { ReasonField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
@@ -48,7 +48,10 @@ export function PausePanel({ task, onClose }: PanelProps) {
     patchTask(await pauseTask(task.id, pause))
     tell({
       text: `${titleOf(task)} was paused.`,
-      undo: async () => patchTask(await resumeTask(task.id)),
+      undo: async () => {
+        const before = task.state === 'paused' ? earlierPause(task) : null
+        patchTask(await (before ? pauseTask(task.id, before) : resumeTask(task.id)))
+      },
     })
     onClose()
   }
