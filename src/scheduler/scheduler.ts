@@ -35,7 +35,7 @@ import { Lead } from './lead.ts'
 import { Overflows } from './overflows.ts'
 import { ReadingAhead, type ReadingAheadOptions } from './reading-ahead.ts'
 import { Recovering } from './recovering.ts'
-import { sendFirings } from './send-firings.ts'
+import { ALL_AS_ASKED, sendFirings, startFollowing } from './send-firings.ts'
 import { Sides } from './sides.ts'
 import { Superseding } from './superseding.ts'
 
@@ -188,21 +188,19 @@ export class Scheduler implements Service {
     const { worker } = this.#options
     const dues = due.filter((one) => !this.#isDuty(one))
     for (const { row } of dues) this.#inFlight.begin(row)
-    await this.#learnProjects(dues)
-    const decided = await this.#deciding.aboutAll(dues)
-    const sides = await this.#sides.of(decided)
+    const { decided, sides } = await this.#planned(dues)
     const groups = grouped(withRoom(decided, { worker, sideOf: (each) => sides.get(each) ?? null }))
     const results = await Promise.allSettled(groups.map((group) => this.#fireGroup(group)))
     for (const { row } of dues) this.#inFlight.end(row)
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 
-  /** Whether a blackout is in force depends on the project, which is asked for only while there are any. */
-  async #learnProjects(dues: readonly Due[]): Promise<void> {
-    const { blackouts } = this.#options
-    if (blackouts.isEmpty) return
+  /** What is to become of rows that are due. If that cannot be found out, they are due again. */
+  async #planned(dues: readonly Due[]) {
     try {
-      await blackouts.learn(dues.map(({ row }) => row))
+      await this.#learnProjects(dues)
+      const decided = await this.#deciding.aboutAll(dues)
+      return { decided, sides: await this.#sides.of(decided) }
     } catch (error) {
       for (const due of dues) {
         this.#inFlight.end(due.row)
@@ -210,6 +208,12 @@ export class Scheduler implements Service {
       }
       throw error
     }
+  }
+
+  /** Whether a blackout is in force depends on the project, which is asked for only while there are any. */
+  async #learnProjects(dues: readonly Due[]): Promise<void> {
+    const { blackouts } = this.#options
+    if (!blackouts.isEmpty) await blackouts.learn(dues.map(({ row }) => row))
   }
 
   /** What is to be done to a task rather than run is handed on; its row goes when it has been done. */
@@ -222,15 +226,17 @@ export class Scheduler implements Service {
   async #fireGroup(group: Group): Promise<void> {
     const { worker } = this.#options
     const done: (readonly PlannedFiring[])[] = []
+    const left: PlannedFiring[] = []
     try {
       const refused = await this.#aside.each(group.firings, async (part) => {
         const firings = part as readonly PlannedFiring[]
-        await this.#firePart({ ...group, firings })
+        left.push(...(await this.#firePart({ ...group, firings })))
         done.push(firings)
       })
       this.#release(refused as readonly PlannedFiring[])
     } catch (error) {
       const known = new Set(done.flat())
+      for (const firing of left) known.delete(firing)
       const unknown = group.firings.filter((firing) => !known.has(firing))
       this.#release(unknown)
       if (mayHaveBeenCarriedOut(error)) worker?.doubt()
@@ -240,21 +246,36 @@ export class Scheduler implements Service {
       this.#ahead.readEverything()
       throw error
     }
+    if (left.length > 0) await this.#fireGroup({ how: 'each', firings: left })
   }
 
-  async #firePart(group: Group): Promise<void> {
+  /** Fires a part of a group, and begins what it started. Answers which of it was left alone and is to be fired one by one. */
+  async #firePart(group: Group): Promise<readonly PlannedFiring[]> {
     const { worker } = this.#options
-    await this.#limitWaits(group.firings)
+    const { how, firings } = group
+    await this.#limitWaits(firings)
     const begunAt = performance.now()
+    if (how === 'follow' && worker !== null) {
+      const left = await startFollowing(firings, { ...this.#options, worker })
+      this.#lead.measure(performance.now() - begunAt, firings.length, performance.now())
+      this.#begin(left.size === 0 ? firings : firings.filter(({ row }) => !left.has(row.runId)), ALL_AS_ASKED)
+      return left.size === 0 ? [] : firings.filter(({ row }) => left.has(row.runId))
+    }
     const result = await sendFirings(group, this.#options)
     const endedAt = performance.now()
-    if (group.how !== 'recover') this.#lead.measure(endedAt - begunAt, group.firings.length, endedAt)
-    const started = this.#settle(group.firings, result)
-    if (started.length < group.firings.length) {
+    if (how !== 'recover') this.#lead.measure(endedAt - begunAt, firings.length, endedAt)
+    this.#begin(firings, result)
+    return []
+  }
+
+  /** Begins what a fire has started, and gives back the room of the rest. */
+  #begin(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): void {
+    const started = this.#settle(firings, result)
+    if (started.length < firings.length) {
       const begun = new Set(started.map(({ runId }) => runId))
-      this.#release(group.firings.filter(({ row }) => !begun.has(row.runId)))
+      this.#release(firings.filter(({ row }) => !begun.has(row.runId)))
     }
-    worker?.begin(started)
+    this.#options.worker?.begin(started)
   }
 
   /** Gives back the room of what does not start after all. */

@@ -21,7 +21,7 @@ export interface FiringParts {
   readonly worker: Pick<LocalWorker, 'id'> | null
 }
 
-const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
+export const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
 
 /** The side lanes of firings; none at all where none waits in one, as is usual. */
 const sidesOf = (firings: readonly PlannedFiring[]): (number | null)[] =>
@@ -32,7 +32,7 @@ export async function sendFirings(
   parts: FiringParts,
 ): Promise<FireResult | TurnResult | undefined> {
   const { db, nodeId, worker, leases } = parts
-  const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
+  const shards = shardsOf(firings, leases)
   const rows = firings.map(({ row }) => row)
   const workerId = worker && how !== 'queue' ? worker.id : null
   if (how === 'recover') {
@@ -43,15 +43,6 @@ export async function sendFirings(
     const [result] = await db.run(fireWithOverlap({ nodeId, shards, workerId, firings }))
     return result
   }
-  if (how === 'follow' && workerId !== null) {
-    const [followed] = await db.run(fireRecurring({ nodeId, shards, workerId, firings })).catch((error) => {
-      if (violatedConstraint(error) !== ONE_ROW_AN_OCCURRENCE) throw error
-      return [{ left: rows.map(({ runId }) => runId) }]
-    })
-    const left = new Set(followed?.left)
-    if (left.size === 0) return ALL_AS_ASKED
-    return sendFirings({ how: 'each', firings: firings.filter(({ row }) => left.has(row.runId)) }, parts)
-  }
   const [result] = await db.run(
     how === 'start' || how === 'queue'
       ? firePlain({ nodeId, shards, workerId, rows, sides: sidesOf(firings) })
@@ -59,3 +50,24 @@ export async function sendFirings(
   )
   return result
 }
+
+/**
+ * Starts recurring runs on the worker of this process, all of them as asked, by the cheapest statement. Answers which of them it left
+ * alone, because something is in their way.
+ */
+export async function startFollowing(
+  firings: readonly PlannedFiring[],
+  { db, nodeId, worker, leases }: FiringParts & { readonly worker: Pick<LocalWorker, 'id'> },
+): Promise<ReadonlySet<string>> {
+  const shards = shardsOf(firings, leases)
+  const [followed] = await db
+    .run(fireRecurring({ nodeId, shards, workerId: worker.id, firings }))
+    .catch((error) => {
+      if (violatedConstraint(error) !== ONE_ROW_AN_OCCURRENCE) throw error
+      return [{ left: firings.map(({ row }) => row.runId) }]
+    })
+  return new Set(followed?.left)
+}
+
+const shardsOf = (firings: readonly PlannedFiring[], leases: ShardLeases) =>
+  [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
