@@ -168,14 +168,24 @@ export class Attempt implements AttemptContext, StopSignal {
     const limit = setTimeout(stopAtLimit, durationMs(this.work.definition.timeout), this)
     try {
       const outcome = await executor.execute(action, this)
-      if (this.#log) await this.#log.end()
-      return this.#ended(this.#stopReason ? this.#stopped(this.#stopReason, outcome) : outcome)
+      const reason = this.#stopReason
+      if (this.#log) await this.#endLog(this.#log, limit)
+      const stopped = this.isLost ? 'lease_lost' : reason
+      return this.#ended(stopped ? this.#stopped(stopped, outcome) : outcome)
     } catch (error) {
-      if (this.#log) await this.#log.end()
-      return this.#ended(this.#stopReason ? this.#stopped(this.#stopReason) : failureOf(error))
+      const reason = this.#stopReason
+      if (this.#log) await this.#endLog(this.#log, limit)
+      const stopped = this.isLost ? 'lease_lost' : reason
+      return this.#ended(stopped ? this.#stopped(stopped) : failureOf(error))
     } finally {
       clearTimeout(limit)
     }
+  }
+
+  /** Storing the rest of the log may take as long as the database does. What has been performed is neither late nor stopped by then. */
+  async #endLog(log: OpenAttemptLog, limit: NodeJS.Timeout): Promise<void> {
+    clearTimeout(limit)
+    await log.end()
   }
 
   /** The database's clock was set, perhaps before this attempt began. */
