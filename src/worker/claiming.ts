@@ -194,6 +194,8 @@ export class Claiming {
     const { hand, lanes: served, transport, concurrency } = this.#options
     const lanes = served.late
     if (lanes.length === 0) return undefined
+    // What left without being performed, such as a run that was cancelled while it waited in hand, has given back its place.
+    for (const runId of this.#late) if (!hand.holds(runId)) this.#late.delete(runId)
     const places = Math.max(1, Math.floor(concurrency * LATE_SHARE)) - this.#late.size
     const limit = Math.min(places, hand.free(hand.local) + this.#freeCalls)
     const first = hand.claimed.length
