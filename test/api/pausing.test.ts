@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -171,4 +172,30 @@ test('a retry goes on during a pause', async () => {
   await eventually(async () => (await historyOf(db, task.id)).length > 0)
   expect(await historyOf(db, task.id)).toMatchObject([{ state: 'permanently_failed' }])
   expect((await read()).state).toBe('paused')
+})
+
+test('runs that are written to make up for an outage while the task is paused are skipped as well', async () => {
+  const task = await create({ schedule: { type: 'every', interval: '1h' } })
+  const pausing = db.transaction(async (scheduler) => {
+    // As a scheduler does that makes up for what was missed: it holds the occurrence while it writes the rows.
+    await scheduler.run(sql`select from agenda where task_id = ${task.id} for update`)
+    const paused = pause(task.id)
+    await eventually(async () => {
+      const waiting = await db.run(
+        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return waiting.length > 0
+    })
+    await scheduler.run(sql`
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, kind)
+      select gen_random_uuid(), task_id, project_id, shard, now() + interval '1 minute', scheduled_for - interval '1 hour', version,
+             ordinal, lane, priority, 'catchup'
+      from agenda where task_id = ${task.id}`)
+    return { paused }
+  })
+  const { paused } = await pausing
+
+  expect(await paused).toMatchObject({ state: 'paused' })
+  expect(await agendaOf(db, task.id)).toEqual([])
+  expect(await historyOf(db, task.id)).toMatchObject([{ state: 'skipped', reason: 'paused' }])
 })

@@ -83,9 +83,10 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
       await recordPause(tx, { task, projectId, until: clock.now() })
       await tx.run(changes.markResumed(id, null))
     }
-    // What makes up for an outage has waited too long to go on waiting for the end of a pause.
-    await tx.run(changes.giveUpLate(id))
     const swept = await haltTask(tx, id)
+    // What makes up for an outage has waited too long to go on waiting for the end of a pause. A scheduler may have been writing such
+    // rows until just now: sweeping the occurrence that they are made of waited for it.
+    await tx.run(changes.giveUpLate(id))
     const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
     const [paused] = await tx.run(changes.markPaused(id, ordinal, said))
     const pausedAt = paused?.pausedAt ?? Number.NEGATIVE_INFINITY
