@@ -4,6 +4,8 @@
  * alone for any number of lines.
  */
 const ALIKE: readonly (readonly [RegExp, string])[] = [
+  // How long a step of the start took, which is told only of a slow one.
+  [/ {2,}\d+(\.\d+)? s$/g, ''],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>'],
   [/\b[0-9a-f]{16}\b/g, '<hash>'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/g, '<instant>'],
