@@ -12,8 +12,7 @@ import { limitWaits } from '../store/agenda/expiry.ts'
 import type { HeldRow, TurnResult } from '../store/agenda/fire-with-overlap.ts'
 import { mayHaveBeenCarriedOut } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
-import { LOCAL } from '../transport/local-worker.ts'
-import type { Work } from '../transport/transport.ts'
+import { LOCAL, type ReservedWork } from '../transport/local-worker.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import { CatchUp } from './catch-up.ts'
 import { Deciding, type DecidingOptions } from './deciding.ts'
@@ -272,7 +271,7 @@ export class Scheduler implements Service {
   #begin(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): void {
     const started = this.#settle(firings, result)
     if (started.length < firings.length) {
-      const begun = new Set(started.map(({ runId }) => runId))
+      const begun = new Set(started.map(({ work }) => work.runId))
       this.#release(firings.filter(({ row }) => !begun.has(row.runId)))
     }
     this.#options.worker?.begin(started)
@@ -290,12 +289,12 @@ export class Scheduler implements Service {
   }
 
   /** Takes in what came of a fire; answers what the worker of this process shall start. */
-  #settle(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): Work[] {
+  #settle(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): ReservedWork[] {
     const { wakeUps, leases, clock, worker } = this.#options
     const gone = new Set(result?.gone)
     const blocked = new Set(result?.blocked)
     const held = new Map(result && 'held' in result ? result.held.map((row) => [row.runId, row]) : [])
-    const started: Work[] = []
+    const started: ReservedWork[] = []
     let isQueued = false
     // What is due already must not wait for a pass that reaches so far back, also while nothing was read ahead yet.
     const knownUntil = Math.max(this.#ahead.readUntil, clock.now())
@@ -309,7 +308,7 @@ export class Scheduler implements Service {
       const ran = !blocked.has(row.runId) && runs(decision)
       const waiting = held.get(row.runId)
       if (waiting) this.#wait(firing, waiting)
-      else if (ran && startNow && result?.isWorkerAlive) started.push(workOf(firing))
+      else if (ran && startNow && result?.isWorkerAlive) started.push({ work: workOf(firing), line })
       else if (ran && firing.side == null) isQueued = true
       else if (ran) worker?.putAside(line)
       const { next, isLast, recovery } = decision

@@ -24,6 +24,12 @@ export const LOCAL: Line = { id: LOCAL_LINE, projectId: '', name: LOCAL_LINE }
 /** The line of programs, which have few places of their own. All projects share it. */
 export const PROGRAMS: Line = { id: PROGRAMS_LINE, projectId: '', name: PROGRAMS_LINE }
 
+/** A run, and the line in which room was set aside for it. */
+export interface ReservedWork {
+  readonly work: Work
+  readonly line: Line
+}
+
 /**
  * A worker in the scheduler's own process. When it has room, a due run is fired straight into it, in the
  * same statement that fires it, and never waits in ready.
@@ -48,8 +54,8 @@ export interface LocalWorker {
   reserve(line: Line, wanted: number): Room
   /** Gives back room that was set aside for runs of a line and not used. */
   release(line: Line, count: number): void
-  /** Takes on runs for which room was set aside. */
-  begin(runs: readonly Work[]): void
+  /** Takes on runs for which room was set aside, each in that room: by now its definition may lead to another line. */
+  begin(runs: readonly ReservedWork[]): void
   /** Runs of a line were put into one of its side lanes. */
   putAside(line: Line): void
   /** A statement that may have given this worker runs failed without an answer. */

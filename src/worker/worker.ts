@@ -3,6 +3,7 @@
  * They come from the scheduler of the same process, straight from their fire, or from the transport (claiming.ts).
  */
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { isLarge } from '../core/action/action.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { Outcome } from '../core/run/outcome.ts'
@@ -22,7 +23,7 @@ import type { Database } from '../store/database/database.ts'
 import type { HeldRun } from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
-import type { Line, LocalWorker, Room } from '../transport/local-worker.ts'
+import type { Line, LocalWorker, ReservedWork, Room } from '../transport/local-worker.ts'
 import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { Taking, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -71,6 +72,8 @@ export interface WorkerOptions {
 /** What is taken on ahead is this part of a second's work or more. */
 const LEAST_PART_AHEAD = 16
 const NO_ROOM: Room = { free: 0, ahead: 0 }
+/** A worker that stops and cannot hand back its runs tries again after this long. */
+const HAND_BACK_PAUSE_MS = 250
 /** A worker that ends so many soon has a place free, and then finds out what still waits in ready. */
 const BRISK_PER_SECOND = 20
 
@@ -169,7 +172,8 @@ export class Worker implements Service, LocalWorker {
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#pulling.stop()
-    await this.#handBack()
+    // A database that does not answer at this moment must not cut off what is in progress.
+    const handingBack = Promise.allSettled([this.#handBack()])
     if (this.#capacity.attempts.size > 0) {
       const late = setTimeout(() => {
         for (const attempt of this.#capacity.attempts.values()) attempt.stop('shutdown')
@@ -180,8 +184,10 @@ export class Worker implements Service, LocalWorker {
       clearTimeout(late)
     }
     await this.#cancelling.stop()
+    const [handedBack] = await handingBack
     await this.#writer.stop()
     await this.#options.executor.close?.()
+    if (handedBack.status === 'rejected') throw handedBack.reason
   }
 
   /**
@@ -261,9 +267,9 @@ export class Worker implements Service, LocalWorker {
     this.#capacity.forgetIfIdle(line)
   }
 
-  begin(runs: readonly Work[]): void {
-    for (const work of runs) {
-      const line = this.#capacity.of(this.#capacity.lineOf(work.definition))
+  begin(runs: readonly ReservedWork[]): void {
+    for (const { work, line: ref } of runs) {
+      const line = this.#capacity.of(ref)
       line.reserved--
       this.#capacity.takeOn(work, line, 'last')
     }
@@ -410,7 +416,16 @@ export class Worker implements Service, LocalWorker {
     this.#returns.addUnbegun(waiting.map(({ work }) => heldOf(work)))
     const claimed = this.#capacity.claimed.splice(0).map(({ run }) => run)
     this.#returns.addUnbegun([...this.#capacity.clear(), ...claimed].map(heldOf))
-    await this.#returns.flush()
+    const until = performance.now() + this.#options.graceMs
+    for (;;) {
+      try {
+        return await this.#returns.flush()
+      } catch (error) {
+        if (performance.now() >= until) throw error
+        this.#options.log.warn({ err: error }, 'cannot hand back runs; retrying until the grace period ends')
+        await delay(HAND_BACK_PAUSE_MS)
+      }
+    }
   }
 
   #endCancelled(work: Work): void {
