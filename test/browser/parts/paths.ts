@@ -220,6 +220,25 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(await state()).toBeUndefined()
   })
 
+  test('undoing a resume restores the pause with its reason and its end', async () => {
+    const task = await create({
+      name: 'until monday',
+      action: { type: 'sleep', duration: '1s' },
+      schedule: { type: 'every', interval: '7d' },
+    })
+    const pause = { reason: 'migration', until: new Date(Date.now() + 86_400_000).toISOString() }
+    await node.request('POST', `/v1/tasks/${task.id}/pause`, pause)
+    const read = async () => (await node.request('GET', `/v1/tasks/${task.id}`)).body
+    const { page } = await visit(`${node.url}/tasks?q=monday`)
+
+    await page.getByRole('button', { name: 'Resume until monday' }).click()
+    await eventually(async () => (await read()).state === 'scheduled')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await eventually(async () => (await read()).state === 'paused')
+
+    expect(await read()).toMatchObject({ pauseReason: pause.reason, resumeAt: pause.until })
+  })
+
   test('a task is written as JSON, and errors name their pointers', async () => {
     const { page } = await visit(`${node.url}/tasks/new`, { expected: /422/ })
     const create = () => page.getByRole('button', { name: 'Create task' }).click()
