@@ -16,14 +16,17 @@ import { eventually } from '../../test/support/eventually.ts'
 import { logsInMemory } from '../../test/support/logs.ts'
 import { laneOf } from '../core/run/lane.ts'
 import type { Outcome } from '../core/run/outcome.ts'
+import type { KeptDefinition } from '../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
-import { firePlain } from '../store/agenda/agenda.ts'
+import { type DueRow, firePlain } from '../store/agenda/agenda.ts'
 import type { Database } from '../store/database/database.ts'
 import type { Statement } from '../store/database/sql.ts'
 import { registerLanes } from '../store/queues/queues.ts'
 import { silentLogger } from '../telemetry/logger.ts'
 import { Definitions } from '../transport/definitions.ts'
+import { LOCAL } from '../transport/local-worker.ts'
 import { PostgresTransport } from '../transport/postgres/postgres-transport.ts'
+import type { Work } from '../transport/transport.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
 import { Worker } from './worker.ts'
 
@@ -46,44 +49,59 @@ const failing = new Proxy(db, {
 
 test('an outage while a worker stops neither cuts off what it performs nor keeps what it has not begun', async () => {
   await db.run(registerLanes([laneOf(DEFAULT_PROJECT_ID, aDefinition())]))
-  const tasks = await tasksInAgenda(db, { count: 2 })
-  const nodeId = await aNode(db, ['scheduler'])
+  const nodeId = await aNode(db, ['scheduler', 'worker'])
   const shards = await ownShards(db, nodeId)
-  const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
-  await db.run(firePlain({ nodeId, shards, workerId: null, rows }))
-  let finish: (outcome: Outcome) => void = () => {}
+  const [performed, early] = await tasksInAgenda(db, { count: 2 })
+  const rows = await Promise.all([performed, early].map((task) => dueRow(db, task?.runId ?? '')))
+  await db.run(firePlain({ nodeId, shards, workerId: nodeId, rows }))
+  let finish: ((outcome: Outcome) => void) | undefined
   const worker = new Worker({
-    nodeId: await aNode(db),
+    nodeId,
     ...anyTargets(),
     db: failing,
     transport: new PostgresTransport(db),
     wakeUps: new LocalWakeUps(),
     definitions: new Definitions(db),
-    executor: { execute: () => new Promise<Outcome>((resolve) => (finish = resolve)) },
+    executor: {
+      execute: () =>
+        new Promise<Outcome>((resolve) => {
+          finish = resolve
+        }),
+    },
     clock: steadyClock(),
     log: silentLogger(),
     logs: logsInMemory(),
-    ...{
-      concurrency: 1,
-      claimAhead: 10,
-      labels: () => [],
-      graceMs: 20_000,
-      claimEveryMs: 100,
-      cancelEveryMs: 60_000,
-    },
+    concurrency: 2,
+    claimAhead: 0,
+    labels: () => [],
+    graceMs: 20_000,
+    claimEveryMs: 60_000,
+    cancelEveryMs: 60_000,
   })
   worker.start()
-  const statesOf = async () =>
-    (await Promise.all(tasks.map(({ runId }) => liveRow(db, runId)))).map((row) => row?.state)
-  await eventually(async () => (await statesOf()).every((state) => state === 'running'))
+  await eventually(async () => worker.reserve(LOCAL, 2).free === 2)
+  // The second is held until its instant, which is a minute away.
+  worker.begin(rows.map((row, i) => ({ work: workOf(row, i * 60_000), line: LOCAL })))
+  await eventually(async () => finish !== undefined)
 
   outage.statements = 1
   const stopped = worker.stop()
-  await eventually(async () => outage.failed === 1 && (await statesOf()).includes('pending'))
-  finish({ kind: 'completed', output: null })
+  await eventually(async () => outage.failed === 1)
+  finish?.({ kind: 'completed', output: null })
   await stopped
 
-  const ended = await Promise.all(tasks.map(({ runId }) => endedRow(db, runId)))
-  expect(ended.map((row) => row?.state).sort()).toEqual(['completed', undefined])
-  expect((await statesOf()).sort()).toEqual(['pending', undefined])
+  expect(await endedRow(db, performed?.runId ?? '')).toMatchObject({ state: 'completed' })
+  expect(await liveRow(db, early?.runId ?? '')).toMatchObject({ state: 'pending', attempt: 0 })
+})
+
+/** A fired row as the scheduler of the same process gives it to the worker. */
+const workOf = (
+  { runId, taskId, version, scheduledFor, fence, attempt, losses, lane }: DueRow,
+  inMs: number,
+): Work => ({
+  ...{ runId, taskId, version, scheduledFor, losses, lane },
+  wakeAt: Date.now() + inMs,
+  fence: fence + 1,
+  attempt: attempt + 1,
+  definition: aDefinition() as KeptDefinition,
 })
