@@ -27,7 +27,7 @@ export const startsAhead = part`(case
 export const freeStarts = part`least(g.places - g.held, (g.rate_window - ${startsAhead}) / g.rate_gap)::integer`
 
 /**
- * What `next_at` becomes when so many have started. It is not put together of `startsAhead` and the time: what passes between two
+ * What `next_at` becomes after a number of starts. It is not computed from `startsAhead` and the time: what passes between two
  * readings of the clock, milliseconds on a busy machine, would be given away with each claim.
  */
 export const nextAtAfter = (count: Part): Part =>

@@ -173,15 +173,17 @@ const MOST_VALUES = 2_000
 
 /**
  * The values of some secrets that an attempt may have been given that is still in progress. The newest of each come first: however
- * often one secret is replaced, the values of the others are among them.
+ * often one secret is replaced, the values of the others are among them. Each name reads its newest by index, not all that it has.
  */
 export const readEverySecret = (projectId: string, names: readonly string[]) => sql<StoredVersion>`
-  select project_id as "projectId", name, version, value, key_id as "keyId"
-  from (
-    select *, row_number() over (partition by name order by version desc) as age from secret_version
-    where project_id = ${projectId} and name = any(${list(names, (name) => name)}::text[])
-  ) versions
-  order by age, name limit ${MOST_VALUES}`
+  select ${projectId}::uuid as "projectId", n.name, v.version, v.value, v.key_id as "keyId"
+  from unnest(${list(names, (name) => name)}::text[]) as n(name)
+  cross join lateral (
+    select version, value, key_id, row_number() over (order by version desc) as age from secret_version
+    where project_id = ${projectId} and name = n.name
+    order by version desc limit ${MOST_VALUES}
+  ) v
+  order by v.age, n.name limit ${MOST_VALUES}`
 
 /** Which of some names no secret of the project has. */
 export const missingSecrets = (projectId: string, names: readonly string[]) => sql<{ name: string }>`
