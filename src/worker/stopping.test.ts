@@ -13,14 +13,13 @@ import { anyTargets } from '../../test/support/any-targets.ts'
 import { steadyClock } from '../../test/support/clock.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { failingDatabase } from '../../test/support/failing-database.ts'
 import { logsInMemory } from '../../test/support/logs.ts'
 import { laneOf } from '../core/run/lane.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import type { KeptDefinition } from '../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
 import { type DueRow, firePlain } from '../store/agenda/agenda.ts'
-import type { Database } from '../store/database/database.ts'
-import type { Statement } from '../store/database/sql.ts'
 import { registerLanes } from '../store/queues/queues.ts'
 import { silentLogger } from '../telemetry/logger.ts'
 import { Definitions } from '../transport/definitions.ts'
@@ -32,20 +31,14 @@ import { Worker } from './worker.ts'
 
 const { db } = await createTestDatabase()
 
-/** The same database, which fails as often as it is told to. */
+/** How many statements are to fail, and how many have. */
 const outage = { statements: 0, failed: 0 }
-const failing = new Proxy(db, {
-  get: (target, name) => {
-    const value = Reflect.get(target, name, target)
-    if (name !== 'run') return typeof value === 'function' ? value.bind(target) : value
-    return <Row>(statement: Statement<Row>) => {
-      if (outage.statements === 0) return target.run(statement)
-      outage.statements--
-      outage.failed++
-      return Promise.reject(new Error('the database system is shutting down'))
-    }
-  },
-}) as Database
+const failing = failingDatabase(db, () => {
+  if (outage.statements === 0) return undefined
+  outage.statements--
+  outage.failed++
+  return new Error('the database system is shutting down')
+})
 
 test('an outage while a worker stops neither cuts off what it performs nor keeps what it has not begun', async () => {
   await db.run(registerLanes([laneOf(DEFAULT_PROJECT_ID, aDefinition())]))

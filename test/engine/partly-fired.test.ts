@@ -1,35 +1,16 @@
 /** A batch of recurring runs is fired by two statements where something is in the way of some: what the first started is begun, whatever becomes of the second. */
 import { expect, test } from 'vitest'
-import type { Database } from '../../src/store/database/database.ts'
-import type { Statement } from '../../src/store/database/sql.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { tasksInAgenda } from '../support/agenda.ts'
 import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { anEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { failingDatabase } from '../support/failing-database.ts'
 
 const HOURLY = { schedule: { type: 'every', interval: '1h' }, overlap: 'skip' } as const
+/** Only the statement that fires rows one by one looks for what blocks them like this. */
 const FIRES_ONE_BY_ONE = '), blocked as materialized ('
-
-/** The same database, which ends the first statement that fires rows one by one as a deadlock would. */
-function deadlockedOnce(db: Database): { db: Database; failures: () => number } {
-  let failures = 0
-  const run = <Row>(statement: Statement<Row>) => {
-    if (failures > 0 || !statement.text.includes(FIRES_ONE_BY_ONE)) return db.run(statement)
-    failures++
-    return Promise.reject(Object.assign(new Error('deadlock detected'), { code: '40P01' }))
-  }
-  return {
-    db: new Proxy(db, {
-      get: (target, name) => {
-        const value = name === 'run' ? run : Reflect.get(target, name, target)
-        return typeof value === 'function' && name !== 'run' ? value.bind(target) : value
-      },
-    }),
-    failures: () => failures,
-  }
-}
 
 test('runs that were started are begun, though the rest of their batch could not be fired', async () => {
   const { db } = await createTestDatabase()
@@ -40,8 +21,13 @@ test('runs that were started are begun, though the rest of their batch could not
     select gen_random_uuid(), task_id, project_id, shard, now() + interval '1 hour', scheduled_for, version, ordinal, lane, priority,
            'manual', 'retrying'
     from agenda where run_id = ${blocked?.runId ?? ''}`)
-  const broken = deadlockedOnce(db)
-  const scheduler = await anEngine(broken.db, {
+  let failures = 0
+  const broken = failingDatabase(db, (text) => {
+    if (failures > 0 || !text.includes(FIRES_ONE_BY_ONE)) return undefined
+    failures++
+    return Object.assign(new Error('deadlock detected'), { code: '40P01' })
+  })
+  const scheduler = await anEngine(broken, {
     clock: { now: () => Date.now() },
     execute: async () => ({ kind: 'completed', output: null }),
   })
@@ -58,6 +44,6 @@ test('runs that were started are begun, though the rest of their batch could not
     return rows.length === ids.length && rows
   })
 
-  expect(broken.failures()).toBe(1)
+  expect(failures).toBe(1)
   expect(runs.map(({ attempt }) => attempt)).toEqual(ids.map(() => 1))
 })
