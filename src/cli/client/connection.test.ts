@@ -57,3 +57,12 @@ test.runIf(process.platform === 'linux').each([
 test('a profile that does not exist is an error, with how to create it', () => {
   expect(() => connectionFrom({ profile: 'none' }, {})).toThrow("The profile 'none' does not exist.")
 })
+
+test.each([
+  ['BELFRY_SERVER', 'BELFRY_URL'],
+  ['BELFRY_API_KEY', 'BELFRY_KEY'],
+])('%s, named like the flag, is refused in favour of %s', (name, right) => {
+  const read = () => connectionFrom({}, { [name]: 'http://one.example' })
+
+  expect(read).toThrow(expect.objectContaining({ hint: `Set ${right} instead, and unset ${name}.` }))
+})

@@ -21,7 +21,17 @@ export interface Connection {
   readonly key: string | null
 }
 
+/** Variables named like their flag. Ignoring one would send a command to another server, or without its key. */
+const MISNAMED = { BELFRY_SERVER: SERVER_VARIABLE, BELFRY_API_KEY: 'BELFRY_KEY' } as const
+
 export function connectionFrom(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Connection {
+  for (const [name, right] of Object.entries(MISNAMED))
+    if (env[name] !== undefined)
+      throw new CliError(
+        `Unknown environment variable ${name}.`,
+        `Set ${right} instead, and unset ${name}.`,
+        EXIT.usage,
+      )
   const isNamed = flags.profile !== undefined
   // A profile that is named by a flag stands above all variables.
   const variables = isNamed ? {} : env

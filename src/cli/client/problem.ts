@@ -51,7 +51,7 @@ function exitCodeFor({ status }: Problem): ExitCode {
   return status >= 400 && status < 500 ? EXIT.usage : EXIT.failed
 }
 
-function hintFor({ status, code, runId }: Problem): string {
+function hintFor({ status, code, detail, runId }: Problem): string {
   const run = runId ?? 'ID'
   if (code === 'version_mismatch') return 'Read the task again (belfry task show) and reapply the change.'
   if (code === 'run_active') return `Wait until that run ends, or cancel it: belfry run cancel ${run}`
@@ -68,9 +68,32 @@ function hintFor({ status, code, runId }: Problem): string {
   if (code === 'unauthenticated')
     return 'Log in with belfry login, or pass an API key with --api-key or BELFRY_KEY.'
   if (code === 'forbidden') return 'Use an API key with that role, or ask an admin of the project.'
-  if (status === 404) return 'To see what exists: belfry task list, belfry run list'
+  if (status === 404) return `To see what exists: ${listOf(detail)}`
   if (code.startsWith('database_')) return 'Fix this and try again.'
   if (status === 503) return 'Try again in a moment. See the server log for details.'
   if (status >= 500) return 'Look up the request id in the server log.'
   return 'Correct the request and try again. See --help for examples.'
+}
+
+/** The command that lists what a detail such as "Project shop does not exist." is about. */
+const LISTS = {
+  'API key': 'belfry key list',
+  'Audit log entry': 'belfry audit-log list',
+  Blackout: 'belfry blackout list',
+  File: 'belfry file list',
+  Member: 'belfry member list',
+  Person: 'belfry person list',
+  Project: 'belfry project list',
+  Queue: 'belfry queue list',
+  Run: 'belfry run list',
+  Secret: 'belfry secret list',
+  'Signing secret': 'belfry signing-secret list',
+  Subscription: 'belfry subscription list',
+  Target: 'belfry target list',
+  Task: 'belfry task list',
+} as const
+
+function listOf(detail: string): string {
+  const found = Object.entries(LISTS).find(([kind]) => detail.startsWith(`${kind} `))
+  return found?.[1] ?? 'belfry task list, belfry run list'
 }

@@ -46,6 +46,19 @@ test('a problem document is told in its own words', async () => {
   await expect(new Server(url).get('/v1/tasks/a')).rejects.toThrow('Task a does not exist.')
 })
 
+test.each([
+  ['API key 7 does not exist.', 'belfry key list'],
+  ['Project shop does not exist.', 'belfry project list'],
+  ["Queue 'mail' does not exist.", 'belfry queue list'],
+])('%s: the hint is to look at %s', async (detail, command) => {
+  const problem = { status: 404, code: 'not_found', title: 'Not found', detail }
+  const url = await whoSays({ status: 404, type: 'application/problem+json', body: JSON.stringify(problem) })
+
+  const asked = new Server(url).get('/v1/anything')
+
+  await expect(asked).rejects.toMatchObject({ hint: `To see what exists: ${command}` })
+})
+
 test('characters that no header can have are named, and not blamed on the server', async () => {
   const url = await whoSays({ status: 200, body: '{}' })
 

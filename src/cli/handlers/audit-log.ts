@@ -35,10 +35,14 @@ export async function listAuditLog(flags: AuditFlags): Promise<void> {
   const listed = await namingAll('belfry audit-log list --help', () =>
     readPages<AuditEntry>(server, PATH, filter, readLimit(flags.limit)),
   )
-  if (listed.items.length === 0 && !flags.json) return remark('No changes found.\n')
+  if (listed.items.length === 0 && !flags.json) return remark(`No changes found${elsewhere(flags)}.\n`)
   give(listed.items, flags, () => entryTable(listed.items, server.now()))
   remarkMore(listed)
 }
+
+/** Creating a project or a key of the installation, for example, belongs to no project. */
+const elsewhere = ({ scope }: AuditFlags): string =>
+  scope === undefined ? ' in this project. To include changes outside it: --scope all' : ''
 
 /** Prints entries as they are recorded, until it is stopped. */
 export async function followAuditLog(flags: AuditFlags): Promise<void> {
