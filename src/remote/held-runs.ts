@@ -1,0 +1,36 @@
+/** What a remote worker holds. It can change only runs that are leased to it, and only with the fence of the lease. */
+import type { ClaimedRun } from '../core/run/claim.ts'
+import type { Queryable } from '../store/database/database.ts'
+import { type HeldWork, workHeldBy } from '../store/nodes/remote-workers.ts'
+import type { Definitions } from '../transport/definitions.ts'
+import type { RemoteHeld, RemoteWorker } from '../transport/remote-workers.ts'
+import type { Work } from '../transport/transport.ts'
+
+/** Those of the named runs that the worker holds, by the object that names them. */
+export async function heldBy<T extends RemoteHeld>(
+  db: Queryable,
+  worker: RemoteWorker,
+  named: readonly T[],
+): Promise<Map<T, HeldWork>> {
+  const runIds = named.map(({ runId }) => runId)
+  const rows = await db.run(workHeldBy({ workerId: worker.id, runIds }))
+  const byId = new Map(rows.map((row) => [row.runId, row]))
+  return new Map(
+    named.flatMap((run): [T, HeldWork][] => {
+      const row = byId.get(run.runId)
+      return row?.fence === run.fence ? [[run, row]] : []
+    }),
+  )
+}
+
+/** The runs with their definitions; runs whose definition no longer exists are left out. */
+export async function worksOf<Run extends ClaimedRun>(
+  definitions: Definitions,
+  runs: readonly Run[],
+): Promise<(Run & Work)[]> {
+  const found = await definitions.of(runs)
+  return runs.flatMap((run, i) => {
+    const definition = found[i]
+    return definition ? [{ ...run, definition }] : []
+  })
+}
