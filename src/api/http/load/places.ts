@@ -1,6 +1,7 @@
 /**
- * The connections to the database that requests of one kind may use at once. What lists may use is less than there are,
- * so that however many are asked for, and however long each takes, others find one. Who finds no place waits for a while.
+ * The database connections that requests of one kind can use at once. Lists get fewer than there are, so that other
+ * requests find a connection however many lists are requested and however long each takes. A request without a place
+ * waits for a bounded time.
  */
 export class Places {
   readonly #count: number
@@ -53,4 +54,20 @@ export class Places {
     this.#waiting.delete(next)
     next()
   }
+}
+
+/** Takes a place of each, in order. If one has none in time, those already taken are returned. */
+export async function enterAll(all: readonly Places[]): Promise<boolean> {
+  for (const [i, places] of all.entries()) {
+    const entered = places.enter()
+    if (entered === true || (await entered)) continue
+    leaveAll(all.slice(0, i))
+    return false
+  }
+  return true
+}
+
+/** Returns a place of each. */
+export function leaveAll(all: readonly Places[]): void {
+  for (const places of all) places.leave()
 }

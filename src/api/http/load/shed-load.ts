@@ -4,7 +4,7 @@ import { Refusal } from '../../../core/errors.ts'
 import type { App } from '../../app.ts'
 import type { DatabaseLoad } from './database-load.ts'
 import { type Importance, importanceOf } from './importance.ts'
-import { Places } from './places.ts'
+import { enterAll, leaveAll, Places } from './places.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -13,11 +13,15 @@ declare module 'fastify' {
   }
 }
 
-/** The part of the connections that each kind may use at once. Changes find two that nothing else uses. */
-const SHARES: Partial<Record<Importance, number>> = { browse: 0.5, read: 0.8 }
-/** Requests of a kind that wait for a place. */
+/**
+ * The share of the connections that requests which only read can use at once, and the share of it that lists can use. So
+ * the rest is always free for changes, and lists leave some for other requests that read.
+ */
+const READ_SHARE = 0.8
+const BROWSE_SHARE = 0.5
+/** Maximum number of requests of a kind that wait for a place. */
 const MAX_WAITING = 1_000
-/** How long they do, in times of what counts as slow. */
+/** Maximum wait as a multiple of the latency at which the database counts as slow. */
 const WAIT_TIMES = 2
 const RETRY_AFTER_SECONDS = 2
 
@@ -31,11 +35,13 @@ export interface LoadLimits {
 /** Must be called before the routes are registered: it looks at each of them. */
 export function shedLoad(app: App, load: DatabaseLoad, { connections, slowMs }: LoadLimits): void {
   const limits = { maxWaiting: MAX_WAITING, maxWaitMs: WAIT_TIMES * slowMs }
-  const places = Object.entries(SHARES).map(([importance, share]): [string, Places] => [
-    importance,
-    new Places({ count: Math.max(1, Math.floor(share * connections)), ...limits }),
-  ])
-  const placesOf = new Map(places)
+  const placesFor = (share: number) =>
+    new Places({ count: Math.max(1, Math.floor(share * connections)), ...limits })
+  const reading = placesFor(READ_SHARE)
+  const placesOf: Partial<Record<Importance, readonly Places[]>> = {
+    browse: [placesFor(BROWSE_SHARE), reading],
+    read: [reading],
+  }
   const refusal = (importance: Importance) => {
     load.count(importance)
     return tooSlow(importance)
@@ -48,7 +54,7 @@ export function shedLoad(app: App, load: DatabaseLoad, { connections, slowMs }: 
       if (load.isRefused(importance)) throw refusal(importance)
     }
     route.onRequest = [check, ...[route.onRequest ?? []].flat()]
-    const own = placesOf.get(importance)
+    const own = placesOf[importance]
     // A route for HEAD is made of the one for GET.
     if (own === undefined || known.has(route.handler)) return
     route.handler = within(own, route.handler, () => refusal(importance))
@@ -62,16 +68,19 @@ export function shedLoad(app: App, load: DatabaseLoad, { connections, slowMs }: 
 const leaving = new WeakMap<FastifyReply, () => void>()
 
 /**
- * The handler, at a place. The place is given back as soon as the answer is made or turns out to be a stream: how long it
- * takes to send is the client's affair.
+ * Runs the handler while holding the places. They are returned as soon as the response is complete or turns out to be a
+ * stream: the time it takes to send depends on the client.
  */
-function within(places: Places, handler: RouteHandlerMethod, refusal: () => Refusal): RouteHandlerMethod {
+function within(
+  places: readonly Places[],
+  handler: RouteHandlerMethod,
+  refusal: () => Refusal,
+): RouteHandlerMethod {
   return async function (this: App, request: FastifyRequest, reply: FastifyReply) {
-    const entered = places.enter()
-    if (entered !== true && !(await entered)) throw refusal()
+    if (!(await enterAll(places))) throw refusal()
     let hasLeft = false
     const leave = () => {
-      if (!hasLeft) places.leave()
+      if (!hasLeft) leaveAll(places)
       hasLeft = true
     }
     leaving.set(reply, leave)
