@@ -235,6 +235,7 @@ create table node (
   named_at      timestamptz,
   renews_queues boolean not null default false,
   secrets       text,
+  secrets_keys  text[],
   constraint node_pkey primary key (id),
   constraint node_secrets_is_known check (secrets = any (array['ready'::text, 'no_key'::text, 'other_key'::text]))
 );

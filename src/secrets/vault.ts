@@ -119,7 +119,9 @@ export class Vault extends LoopService {
     // With keys in use and none here, the file was lost: a new one would hide that.
     if (keys.ring === null && inUse.length === 0 && source.make()) keys = source.read()
     this.#warnOfOpenFile(keys.openTo)
+    const had = this.#fingerprints
     this.#ring = keys.ring
+    if (this.#fingerprints.join() !== had.join()) this.#isNoted = false
     const couldPerform = this.canPerform
     const [stored] = await db.run(signingSecretsStored())
     this.#isSigningSealed = stored?.isSealed ?? false
@@ -138,6 +140,11 @@ export class Vault extends LoopService {
   /** The ring, for what has to be read as far as possible. */
   get ring(): KeyRing | null {
     return this.#ring
+  }
+
+  /** The keys of this node, as they may be shown; the first one encrypts. */
+  get #fingerprints(): readonly string[] {
+    return this.#ring?.keys.map(({ fingerprint }) => fingerprint) ?? []
   }
 
   /** The values of secrets as they are now, or were a moment ago. */
@@ -200,7 +207,8 @@ export class Vault extends LoopService {
     for (const listener of this.#listeners) listener()
     this.#tell()
     const { db, nodeId } = this.#options
-    if (nodeId !== null) await db.run(noteSecretsState({ nodeId, state, labels: this.labels }))
+    const keys = this.#fingerprints
+    if (nodeId !== null) await db.run(noteSecretsState({ nodeId, state, keys, labels: this.labels }))
     this.#isNoted = true
   }
 

@@ -252,6 +252,7 @@ test('a secret is set from a file, listed, shown with its users and deleted', as
   const used = await belfry('secret', 'delete', 'CLI_TOKEN', '--yes')
   const deleted = await belfry('secret', 'delete', 'CLI_TOKEN', '--force', '--yes')
   const key = await belfry('secret', 'make-key')
+  const keys = await belfry('secret', 'list-keys')
 
   expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('value') })
   expect(set.stdout).toBe('✓ secret CLI_TOKEN created\nTasks use it as {{secret.CLI_TOKEN}}\n')
@@ -261,6 +262,9 @@ test('a secret is set from a file, listed, shown with its users and deleted', as
   expect(used).toMatchObject({ code: 5, stderr: expect.stringContaining('user-of-it') })
   expect(deleted).toMatchObject({ code: 0, stdout: '✓ secret CLI_TOKEN deleted\n' })
   expect(Buffer.from(key.stdout, 'base64')).toHaveLength(32)
+  expect(keys.stdout).toMatch(
+    /^KEY +VALUES +FIRST ON +HELD BY\n([0-9a-f]{16}) +\d+ +1 +1 of 1 nodes\n\nNODE +KEYS +MISSING\n\S+ +\1 +–\n$/,
+  )
   for (const { stdout, stderr } of [set, again, listed, shown, used, deleted])
     expect(stdout + stderr).not.toContain('canary')
 })

@@ -2,11 +2,12 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { EncryptionKeys } from '../../src/api/resources/secrets/schemas.ts'
 import { newKey } from '../../src/core/secret/key-ring.ts'
 import { SigningSealer } from '../../src/maintenance/signing-sealer.ts'
 import { KeySource } from '../../src/secrets/key-source.ts'
 import { openSigning } from '../../src/secrets/signing.ts'
-import { CHECK_KEYS_EVERY_MS, Vault } from '../../src/secrets/vault.ts'
+import { Vault } from '../../src/secrets/vault.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { liveSecrets } from '../../src/store/projects/signing-secrets.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
@@ -26,6 +27,8 @@ const trigger = async (node: TestNode, taskId: string): Promise<string> =>
 const runOf = async (node: TestNode, id: string) => (await node.request('GET', `/v1/runs/${id}`)).body
 const secretsOf = async (node: TestNode, nodeId = node.id) =>
   (await node.request('GET', '/v1/nodes')).body.items.find(({ id }: { id: string }) => id === nodeId).secrets
+const keysOf = async (node: TestNode): Promise<EncryptionKeys> =>
+  (await node.request('GET', '/v1/secrets-key')).body
 
 test('a node with another key or none says so, and leaves runs with secrets to one that has the key', async () => {
   const database = await createTestDatabase()
@@ -50,6 +53,19 @@ test('a node with another key or none says so, and leaves runs with secrets to o
   })
   expect(why.facts.runId).toBe(runId)
   expect(await runOf(none, runId)).toMatchObject({ state: 'pending', attempts: [] })
+  const listed = await keysOf(none)
+  const [lost, held] = listed.keys.map(({ fingerprint }) => fingerprint)
+  expect(listed).toMatchObject({
+    keys: [
+      { isInUse: true, values: { count: 1, atLeast: false }, firstOn: 0, heldBy: 0 },
+      { isInUse: false, values: { count: 0, atLeast: false } },
+    ],
+    unencrypted: { count: 0, atLeast: false },
+    nodes: expect.arrayContaining([
+      { id: other.id, name: expect.any(String), keys: [held], missing: [lost] },
+      { id: none.id, name: expect.any(String), keys: [], missing: [lost] },
+    ]),
+  })
   expect(await put(other, 'x')).toMatchObject({ status: 503, body: { code: 'secrets_unavailable' } })
   expect(await put(none, 'x')).toMatchObject({
     status: 503,
@@ -78,6 +94,19 @@ test('a node without the key performs nothing while the mail settings of a proje
   expect(changes).toEqual([true, false, true])
 })
 
+/** Waits until every node has so many keys, and the one that is in use is, or is no longer, the first. */
+const untilFirstIs = (node: TestNode, wanted: { readonly first: 'old' | 'new'; readonly keys: number }) =>
+  eventually(async () => {
+    const { keys, nodes } = await keysOf(node)
+    const isFirst = (isInUse: boolean) =>
+      keys.find((key) => key.isInUse === isInUse)?.firstOn === nodes.length
+    return (
+      keys.length === wanted.keys &&
+      keys.every(({ heldBy }) => heldBy === nodes.length) &&
+      isFirst(wanted.first === 'old')
+    )
+  })
+
 test('a key is replaced while runs go on, and none of them fails', async () => {
   const database = await createTestDatabase()
   const [before, after] = [newKey(), newKey()]
@@ -97,13 +126,12 @@ test('a key is replaced while runs go on, and none of them fails', async () => {
   })
 
   writeFileSync(file, `${before}\n${after}\n`)
-  await database.db.run(sql`select pg_sleep(${(2 * CHECK_KEYS_EVERY_MS) / 1000}::float8)`)
+  await untilFirstIs(one, { first: 'old', keys: 2 })
   writeFileSync(file, `${after}\n${before}\n`)
-  const rotation = await eventually(async () => {
-    const { body } = await one.request('POST', '/v1/secrets-key/rotate')
-    return body.encrypted > 0 && body
-  })
+  await untilFirstIs(one, { first: 'new', keys: 2 })
+  const { body: rotation } = await one.request('POST', '/v1/secrets-key/rotate')
   const again = (await one.request('POST', '/v1/secrets-key/rotate')).body
+  const { keys } = await keysOf(one)
   writeFileSync(file, `${after}\n`)
   const seen = sink.hits.length
   await eventually(async () => sink.hits.length > seen + 20)
@@ -111,6 +139,10 @@ test('a key is replaced while runs go on, and none of them fails', async () => {
   expect(rotation).toMatchObject({ unreadable: 0, retired: [expect.any(String)] })
   expect(rotation.encrypted).toBeGreaterThanOrEqual(2)
   expect(again).toMatchObject({ encrypted: 0, unreadable: 0 })
+  expect(keys).toMatchObject([
+    { fingerprint: rotation.key, isInUse: true, values: { count: rotation.encrypted } },
+    { fingerprint: rotation.retired[0], isInUse: false, firstOn: 0 },
+  ])
   const runs = (await one.request('GET', `/v1/tasks/${every.body.id}/runs?limit=200`)).body.items
   // Occurrences may be skipped while the second node takes over its shards; none of those that ran may fail.
   const failed = ['retrying', 'permanently_failed', 'cancelled']
@@ -133,12 +165,17 @@ test('signing secrets that were stored plain are encrypted once every node can r
   const { secret } = (await send('POST', '/v1/signing-secrets')).body
   const bound = (await send('POST', '/v1/signing-secrets', { origin: 'https://example.com' })).body.secret
   const subscription = (await send('POST', '/v1/subscriptions', { url: 'https://example.com/hook' })).body
+  const plain = await send('GET', '/v1/secrets-key')
 
   await sealer.runOnce()
   const whilePlain = await db.run(liveSecrets())
   await db.run(sql`update node set dead_at = now(), reason = 'stopped'`)
   await sealer.runOnce()
 
+  expect(plain.body).toMatchObject({
+    unencrypted: { count: 3 },
+    nodes: [{ name: 'old', keys: null, missing: [] }],
+  })
   expect(whilePlain.map(({ keyId }) => keyId)).toEqual([null, null])
   const sealed = await db.run(liveSecrets())
   const opened = sealed.map((row) => `whsec_${openSigning(vault, row).toString('base64')}`)

@@ -51,6 +51,15 @@ Examples:
   belfry secret rotate-key
 `
 
+const LIST_KEYS_HELP = `
+Shows the fingerprint of each key, how many values are encrypted with it, and which nodes have it.
+Nodes encrypt new values with their first key. Before rotate-key, every node must have the new key.
+
+Examples:
+  belfry secret list-keys
+  belfry secret list-keys --json
+`
+
 const MAKE_KEY_HELP = `
 Prints a new random key for BELFRY_SECRETS_KEY or --secrets-key-file. Nothing is changed.
 
@@ -92,14 +101,19 @@ export function secretCommand(program: Command): void {
     .addHelpText('after', DELETE_HELP)
     .action(async (name, flags) => (await import('../handlers/secrets.ts')).deleteSecret(name, flags))
   addClientFlags(
+    group.command('list-keys').description('List the keys that encrypt secrets, and which nodes have them'),
+  )
+    .addHelpText('after', LIST_KEYS_HELP)
+    .action(async (flags) => (await import('../handlers/encryption-keys.ts')).listKeys(flags))
+  addClientFlags(
     group.command('rotate-key').description('Encrypt all secrets with the first key of the nodes'),
   )
     .addHelpText('after', ROTATE_HELP)
-    .action(async (flags) => (await import('../handlers/secrets.ts')).rotateKey(flags))
+    .action(async (flags) => (await import('../handlers/encryption-keys.ts')).rotateKey(flags))
   group
     .command('make-key')
     .description('Print a new key to encrypt secrets with')
     .helpOption('-h, --help', 'Show this help')
     .addHelpText('after', MAKE_KEY_HELP)
-    .action(async () => (await import('../handlers/secrets.ts')).makeKey())
+    .action(async () => (await import('../handlers/encryption-keys.ts')).makeKey())
 }

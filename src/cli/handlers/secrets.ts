@@ -1,11 +1,10 @@
-import type { KeyRotation, Secret, SecretInUse } from '../../api/resources/secrets/schemas.ts'
-import { newKey } from '../../core/secret/key-ring.ts'
+import type { Secret, SecretInUse } from '../../api/resources/secrets/schemas.ts'
 import { referenceTo } from '../../core/secret/secret-reference.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
 import { readText } from '../client/file-flag.ts'
 import { askHidden } from '../client/hidden-prompt.ts'
-import { type ClientFlags, give, remark, serverFrom, write } from '../client/output.ts'
+import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readPages } from '../client/pages.ts'
 import { facts, printable, table } from '../client/printed.ts'
 import { namingAll } from '../client/refusal.ts'
@@ -85,18 +84,3 @@ export async function deleteSecret(
   await server.ask('DELETE', `${at(name)}${flags.force ? '?force=true' : ''}`)
   give(secret, flags, () => `${c.green('✓')} secret ${printable(name)} deleted\n`)
 }
-
-export async function rotateKey(flags: ClientFlags): Promise<void> {
-  const rotation = await serverFrom(flags).post<KeyRotation>('/v1/secrets-key/rotate')
-  const { key, encrypted, unreadable, retired } = rotation
-  give(rotation, flags, () => {
-    const rest =
-      unreadable === 0
-        ? ''
-        : `${c.yellow('!')} ${unreadable} values could not be read: they are damaged, or this node lacks their key\n`
-    const unused = retired.length === 0 ? '' : `Keys that can be removed: ${retired.join(', ')}\n`
-    return `${c.green('✓')} all secrets are encrypted with key ${key} (${encrypted} values re-encrypted)\n${rest}${unused}`
-  })
-}
-
-export const makeKey = (): void => write(`${newKey()}\n`)

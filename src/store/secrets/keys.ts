@@ -26,17 +26,58 @@ export const forgetUnusedKeys = (kept: string) => sql<{ fingerprint: string }>`
     and not exists (select from subscription where key_id = k.fingerprint)
   returning fingerprint`
 
-/** Notes how a node stands with the keys, and what it offers because of that. */
+/** What a key encrypts. */
+export interface KeyUse {
+  /** Null for values that are stored plain. */
+  readonly fingerprint: string | null
+  readonly values: number
+  /** A table has more values than were looked at. */
+  readonly isCut: boolean
+}
+
+/** All keys in use and what each of them encrypts, counted in so many rows of each table. */
+export const keyUses = (maxPerTable: number) => sql<KeyUse>`
+  with stored as materialized (
+    (select 1 as source, key_id from secret_version limit ${maxPerTable})
+    union all (select 2, key_id from signing_secret limit ${maxPerTable})
+    union all (select 3, key_id from endpoint_signing_secret limit ${maxPerTable})
+    union all (select 4, key_id from subscription limit ${maxPerTable})
+  ), counted as (
+    select key_id, count(*)::integer as values from stored group by key_id
+  )
+  select k.fingerprint, coalesce(c.values, 0) as values,
+         exists (select from stored group by source having count(*) >= ${maxPerTable}) as "isCut"
+  from secrets_key k full join counted c on c.key_id = k.fingerprint
+  order by k.created_at, k.fingerprint`
+
+/** A node, and the keys that it has. */
+export interface NodeKeys {
+  readonly id: string
+  readonly name: string
+  /** Null, as the keys are, for releases that do not tell. */
+  readonly secrets: SecretsState | null
+  /** In the order of the node: the first one encrypts. */
+  readonly keys: readonly string[] | null
+}
+
+/** Living nodes by name, without remote workers, which never see a key. */
+export const keysOfNodes = (limit: number) => sql<NodeKeys>`
+  select id, name, secrets, secrets_keys as keys from node
+  where dead_at is null and roles <> '{remote}' order by name, id limit ${limit}`
+
+/** Notes how a node stands with the keys, which of them it has, and what it offers because of that. */
 export const noteSecretsState = ({
   nodeId,
   state,
+  keys,
   labels,
 }: {
   nodeId: string
   state: SecretsState
+  keys: readonly string[]
   labels: readonly string[]
 }) => sql`
-  update node set secrets = ${state}, labels = case when 'worker' = any(roles) then ${labels}::text[] else labels end
+  update node set secrets = ${state}, secrets_keys = ${keys}::text[], labels = case when 'worker' = any(roles) then ${labels}::text[] else labels end
   where id = ${nodeId}`
 
 /** Living nodes of releases that know no secrets. */

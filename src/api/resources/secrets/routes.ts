@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { utc } from '../../../core/values/utc.ts'
+import { allEncryptionKeys } from '../../../operations/secrets/encryption-keys.ts'
 import { rotateSecretsKey } from '../../../operations/secrets/rotate-key.ts'
 import { getSecret, readAllSecrets, removeSecret, setSecret } from '../../../operations/secrets/secrets.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
@@ -9,6 +10,7 @@ import { decodeCursor, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import {
   DeleteSecret,
+  EncryptionKeys,
   KeyRotation,
   ReadSecrets,
   Secret,
@@ -49,6 +51,13 @@ const set = {
     201: Secret.describe('The secret was created.'),
     ...problems(409, 413, 415, 503),
   },
+}
+
+const keys = {
+  operationId: 'listEncryptionKeys',
+  tags,
+  summary: 'List the keys that secrets are encrypted with, and which nodes have them',
+  response: { 200: EncryptionKeys, ...problems() },
 }
 
 const rotate = {
@@ -92,6 +101,21 @@ export function secretRoutes(app: App): void {
     async ({ params, body, context }, reply) => {
       const { isNew, ...secret } = await setSecret(context, params.name, body.value)
       return reply.code(isNew ? 201 : 200).send(present(secret))
+    },
+  )
+
+  app.get(
+    '/v1/secrets-key',
+    { schema: keys, config: { access: 'inspect' } },
+    async ({ context }): Promise<EncryptionKeys> => {
+      const { keys, unencrypted, nodes } = await allEncryptionKeys(context)
+      const shown = nodes.map(({ id, name, keys, missing }) => ({
+        id,
+        name,
+        keys: keys && [...keys],
+        missing: [...missing],
+      }))
+      return { keys: [...keys], unencrypted, nodes: shown }
     },
   )
 

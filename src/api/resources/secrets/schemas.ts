@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SECRET_NAME, SECRET_NAME_RULE } from '../../../core/secret/secret-reference.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
+import { Counted } from '../../http/schemas/counted.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
@@ -80,3 +81,44 @@ export const KeyRotation = z
   })
   .meta({ id: 'KeyRotation' })
 export type KeyRotation = z.output<typeof KeyRotation>
+
+const Fingerprint = z.string().meta({ example: '5f1d0c2ab37e9684' })
+
+export const EncryptionKeys = z
+  .object({
+    keys: z
+      .array(
+        z.object({
+          fingerprint: Fingerprint,
+          isInUse: z
+            .boolean()
+            .describe(
+              'True if values are encrypted with the key: every node must have it. False: no value needs it.',
+            ),
+          values: Counted.describe('Values that are encrypted with the key.'),
+          firstOn: z.int().describe('Number of live nodes whose first key it is: they encrypt with it.'),
+          heldBy: z.int().describe('Number of live nodes that have the key.'),
+        }),
+      )
+      .describe('Keys in use, oldest first, then the other keys of live nodes.'),
+    unencrypted: Counted.describe(
+      'Signing secrets and secrets of subscriptions that are stored unencrypted, because there was no key when they were created.',
+    ),
+    nodes: z
+      .array(
+        z.object({
+          id: Uuid,
+          name: z.string().describe('Host name and process id.'),
+          keys: z
+            .array(Fingerprint)
+            .nullable()
+            .describe('Keys that the node has, in its order; null for nodes of an older release.'),
+          missing: z
+            .array(Fingerprint)
+            .describe('Keys in use that the node does not have, as far as is known.'),
+        }),
+      )
+      .describe('Live nodes by name, without remote workers.'),
+  })
+  .meta({ id: 'EncryptionKeys' })
+export type EncryptionKeys = z.output<typeof EncryptionKeys>

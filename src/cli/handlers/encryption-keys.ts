@@ -1,0 +1,54 @@
+/** The keys that secrets are encrypted with. */
+import type { EncryptionKeys, KeyRotation } from '../../api/resources/secrets/schemas.ts'
+import { newKey } from '../../core/secret/key-ring.ts'
+import { type ClientFlags, give, remark, serverFrom, write } from '../client/output.ts'
+import { printable, table } from '../client/printed.ts'
+import { onStdout as c } from '../terminal.ts'
+
+const PATH = '/v1/secrets-key'
+
+type Counted = EncryptionKeys['unencrypted']
+const atLeast = ({ count, atLeast }: Counted) => `${count}${atLeast ? '+' : ''}`
+
+export async function listKeys(flags: ClientFlags): Promise<void> {
+  const listed = await serverFrom(flags).get<EncryptionKeys>(PATH)
+  const { keys, nodes, unencrypted } = listed
+  if (keys.length === 0 && !flags.json)
+    return remark('No node has a key, so secrets cannot be stored.\ntry:   belfry secret make-key\n')
+  give(listed, flags, () => {
+    const known = table(
+      ['KEY', 'VALUES', 'FIRST ON', 'HELD BY'],
+      keys.map(({ fingerprint, isInUse, values, firstOn, heldBy }) => {
+        const isMissing = nodes.some(({ missing }) => missing.includes(fingerprint))
+        const on = `${heldBy} of ${nodes.length} nodes`
+        return [fingerprint, isInUse ? atLeast(values) : '–', String(firstOn), isMissing ? c.yellow(on) : on]
+      }),
+    )
+    const holders = table(
+      ['NODE', 'KEYS', 'MISSING'],
+      nodes.map(({ name, keys, missing }) => [
+        printable(name),
+        keys === null ? 'unknown' : keys.join(', ') || 'none',
+        missing.length === 0 ? '–' : c.yellow(missing.join(', ')),
+      ]),
+    )
+    const plain =
+      unencrypted.count === 0 ? '' : `\nstored unencrypted: ${atLeast(unencrypted)} signing secrets\n`
+    return `${known}\n${holders}${plain}`
+  })
+}
+
+export async function rotateKey(flags: ClientFlags): Promise<void> {
+  const rotation = await serverFrom(flags).post<KeyRotation>(`${PATH}/rotate`)
+  const { key, encrypted, unreadable, retired } = rotation
+  give(rotation, flags, () => {
+    const rest =
+      unreadable === 0
+        ? ''
+        : `${c.yellow('!')} ${unreadable} values could not be read: they are damaged, or this node lacks their key\n`
+    const unused = retired.length === 0 ? '' : `Keys that can be removed: ${retired.join(', ')}\n`
+    return `${c.green('✓')} all secrets are encrypted with key ${key} (${encrypted} values re-encrypted)\n${rest}${unused}`
+  })
+}
+
+export const makeKey = (): void => write(`${newKey()}\n`)
