@@ -306,6 +306,15 @@ const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByText('API_TOKEN').waitFor(),
   },
   {
+    name: 'private networks',
+    path: () => `/settings/network`,
+    ready: (page) => page.getByRole('button', { name: 'Save network settings' }).waitFor(),
+    open: async (page) => {
+      await page.getByLabel('Private networks that can be reached').selectOption('Only these networks')
+      await page.getByRole('button', { name: 'Add network' }).click()
+    },
+  },
+  {
     name: 'mail settings',
     path: () => `/settings/mail`,
     ready: (page) => page.getByRole('button', { name: 'Save mail settings' }).waitFor(),

@@ -74,6 +74,7 @@ test('nothing is there', async () => {
       ready: text('No subscriptions yet.'),
     },
     { name: 'secrets', path: '/settings/secrets', ready: text('No secrets yet.') },
+    { name: 'network', path: '/settings/network', ready: text('Save network settings') },
     { name: 'keys', path: '/settings/keys', ready: text('There are no API keys') },
     NODES,
     { name: 'missing', path: '/tasks/x/y/z', ready: heading('Page not found') },

@@ -4,6 +4,7 @@ export const SETTINGS_SECTIONS = [
   'subscriptions',
   'secrets',
   'mail',
+  'network',
   'keys',
   'members',
   'limits',

@@ -73,6 +73,37 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await node.request('PATCH', '/v1/projects/default', { mail: { server: null } })
   })
 
+  test('private networks are narrowed, and what is wrong with one is said beside it', async () => {
+    const { page } = await visit(`${node.url}/settings/network`, { expected: /422/ })
+    const reach = page.getByLabel('Private networks that can be reached')
+    const save = page.getByRole('button', { name: 'Save network settings' })
+    const field = (number: number) => page.getByLabel(`Network ${number}`, { exact: true })
+
+    await reach.selectOption('Only these networks')
+    await field(1).fill('10.1.0.0/16')
+    await page.getByRole('button', { name: 'Add network' }).click()
+    await page.getByRole('button', { name: 'Add network' }).click()
+    await page.keyboard.type('office')
+    await save.click()
+    await field(3).and(page.locator('[aria-invalid=true]')).waitFor()
+    await page.getByText('must be a network such as').waitFor()
+    await page.getByRole('button', { name: 'Remove network 1' }).click()
+    await field(2).and(page.locator('[aria-invalid=true]')).waitFor()
+    await field(2).fill(' 10.2.0.7')
+    await save.click()
+    await page.getByText('Network settings saved.').waitFor()
+    const narrowed = (await node.request('GET', '/v1/projects/default')).body.network
+    await reach.selectOption('All that the installation allows')
+    await save.click()
+    await page.getByLabel('Network 1', { exact: true }).waitFor({ state: 'detached' })
+    await eventually(async () => {
+      const { network } = (await node.request('GET', '/v1/projects/default')).body
+      return network.allowedPrivate === null
+    })
+
+    expect(narrowed).toEqual({ allowedPrivate: ['10.2.0.7/32'] })
+  })
+
   test('a weekly blackout is created in the first section of the settings, and removed again', async () => {
     const { page } = await visit(`${node.url}/settings`)
     await page.waitForURL(/\/settings\/blackouts$/)

@@ -7,6 +7,7 @@ import { Keys } from './keys.tsx'
 import { Limits } from './limits.tsx'
 import { Mail } from './mail.tsx'
 import { InstallationMembers, Members } from './members.tsx'
+import { Network } from './network.tsx'
 import { People } from './people.tsx'
 import { Projects } from './projects.tsx'
 import { Secrets } from './secrets.tsx'
@@ -27,6 +28,7 @@ export const OF_PROJECT: Sections = {
   subscriptions: { label: 'Subscriptions', needs: 'read', Content: Subscriptions },
   secrets: { label: 'Secrets', needs: 'read', Content: Secrets },
   mail: { label: 'Mail', needs: 'read', Content: Mail },
+  network: { label: 'Network', needs: 'read', Content: Network },
   keys: { label: 'API keys', needs: 'administer', Content: Keys },
   members: { label: 'Members', needs: 'administer', Content: Members },
   limits: { label: 'Limits', needs: 'read', Content: Limits },
