@@ -53,6 +53,7 @@ test('a server on which nobody has been yet', async () => {
     panel('members', 'Add member'),
     panel('secrets', 'Save secret'),
     panel('projects', 'Create project'),
+    panel('signing-secrets', 'Create secret'),
     { name: 'queues', path: '/queues', ready: heading('By name') },
     { name: 'queue', path: '/queues/default', ready: text('No runs are waiting') },
     { name: 'audit-log', path: '/audit-log?action=task.edit', ready: text('No changes match') },

@@ -57,6 +57,7 @@ async function makeSomething(): Promise<void> {
   })
   await node.request('POST', `/v1/targets/${encodeURIComponent(PAUSED)}/pause`, { reason: 'maintenance' })
   await node.request('PUT', '/v1/secrets/API_TOKEN', { value: 'nobody sees it' })
+  await node.request('POST', '/v1/signing-secrets')
   await node.request('POST', '/v1/queues/held/pause')
   await node.request('POST', '/v1/tasks', { queue: 'held', action: { type: 'sleep', duration: '0s' } })
   taskId = task.id
@@ -304,6 +305,11 @@ const SCREENS: readonly Screen[] = [
     name: 'secrets',
     path: () => `/settings/secrets`,
     ready: (page) => page.getByText('API_TOKEN').waitFor(),
+  },
+  {
+    name: 'signing secrets',
+    path: () => `/settings/signing-secrets`,
+    ready: (page) => page.getByText('in use').waitFor(),
   },
   {
     name: 'private networks',

@@ -74,6 +74,7 @@ test('nothing is there', async () => {
       ready: text('No subscriptions yet.'),
     },
     { name: 'secrets', path: '/settings/secrets', ready: text('No secrets yet.') },
+    { name: 'signing-secrets', path: '/settings/signing-secrets', ready: text('No signing secrets yet') },
     { name: 'network', path: '/settings/network', ready: text('Save network settings') },
     { name: 'keys', path: '/settings/keys', ready: text('There are no API keys') },
     NODES,

@@ -3,6 +3,7 @@ export const SETTINGS_SECTIONS = [
   'blackouts',
   'subscriptions',
   'secrets',
+  'signing-secrets',
   'mail',
   'network',
   'keys',

@@ -104,6 +104,46 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(narrowed).toEqual({ allowedPrivate: ['10.2.0.7/32'] })
   })
 
+  test('signing secrets are shown once, rotated and revoked, and an origin that is none is refused', async () => {
+    const { page } = await visit(`${node.url}/settings/signing-secrets?panel=new`, { expected: /422/ })
+    const list = page.getByRole('list', { name: 'Signing secrets' })
+    const panel = page.getByRole('dialog', { name: 'New signing secret' })
+    const once = page.getByRole('region', { name: 'Secret', exact: true })
+    const done = () => page.getByRole('button', { name: 'Done' }).click()
+
+    await panel.getByLabel('Origin').fill('hooks.example.com/x')
+    await panel.getByRole('button', { name: 'Create secret' }).click()
+    await panel.getByLabel('Origin').and(page.locator('[aria-invalid=true]')).waitFor()
+    await panel.getByLabel('Origin').fill('https://Hooks.example.com')
+    await panel.getByRole('button', { name: 'Create secret' }).click()
+    const first = await once.textContent()
+    await done()
+    await list.getByText('in use').waitFor()
+    await list.getByRole('button', { name: 'Rotate https://hooks.example.com' }).click()
+    await page.getByLabel('Keep the old secret for').fill('2h')
+    await page.getByRole('button', { name: 'Rotate', exact: true }).click()
+    const second = await once.textContent()
+    await done()
+    await list.getByText('rotated').waitFor()
+    const { body } = await node.request('GET', '/v1/signing-secrets')
+    const revoke = async ({ id }: { id: string }, words: string) => {
+      await list.getByRole('button', { name: `Revoke https://hooks.example.com ${id}` }).click()
+      await page.getByRole('dialog').getByText(words).waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+      await list.getByText(id).waitFor({ state: 'detached' })
+    }
+    await revoke(body.items[0], 'are signed with the other secret alone')
+    await revoke(body.items[1], 'are not signed any more')
+    await page.getByText('No signing secrets yet').waitFor()
+
+    expect([first, second]).toEqual([expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)])
+    expect(body.items).toMatchObject([
+      { origin: 'https://hooks.example.com', expiresAt: null },
+      { origin: 'https://hooks.example.com', expiresAt: expect.any(String) },
+    ])
+    expect(await page.content()).not.toContain('whsec_')
+  })
+
   test('a weekly blackout is created in the first section of the settings, and removed again', async () => {
     const { page } = await visit(`${node.url}/settings`)
     await page.waitForURL(/\/settings\/blackouts$/)

@@ -11,6 +11,7 @@ import { Network } from './network.tsx'
 import { People } from './people.tsx'
 import { Projects } from './projects.tsx'
 import { Secrets } from './secrets.tsx'
+import { SigningSecrets } from './signing-secrets.tsx'
 import { Subscriptions } from './subscriptions.tsx'
 
 interface Section {
@@ -27,6 +28,7 @@ export const OF_PROJECT: Sections = {
   blackouts: { label: 'Blackouts', needs: 'read', Content: Blackouts },
   subscriptions: { label: 'Subscriptions', needs: 'read', Content: Subscriptions },
   secrets: { label: 'Secrets', needs: 'read', Content: Secrets },
+  'signing-secrets': { label: 'Signing secrets', needs: 'read', Content: SigningSecrets },
   mail: { label: 'Mail', needs: 'read', Content: Mail },
   network: { label: 'Network', needs: 'read', Content: Network },
   keys: { label: 'API keys', needs: 'administer', Content: Keys },

@@ -49,6 +49,8 @@ export type Act = readonly [label: string, act: () => void]
 
 interface RowProps {
   readonly name: string
+  /** What its buttons call it, where several have the same name. */
+  readonly called?: string
   /** Below the name, a line each. */
   readonly about?: readonly ReactNode[]
   /** What can be done to it. */
@@ -57,7 +59,7 @@ interface RowProps {
   readonly children?: ReactNode
 }
 
-export function Row({ name, about = [], acts = [], children }: RowProps) {
+export function Row({ name, called = name, about = [], acts = [], children }: RowProps) {
   return (
     <li className={classes.row}>
       <div className={classes.main}>
@@ -79,7 +81,7 @@ export function Row({ name, about = [], acts = [], children }: RowProps) {
               size="xs"
               variant="default"
               onClick={act}
-              aria-label={`${label.replace('…', '')} ${name}`}
+              aria-label={`${label.replace('…', '')} ${called}`}
             >
               {label}
             </Button>

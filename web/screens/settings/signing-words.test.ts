@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { afterRevoking } from './signing-words.ts'
+
+const secret = (id: string, origin: string | null) => ({
+  id,
+  origin,
+  createdAt: '2026-11-16T03:10:00.000Z',
+  expiresAt: null,
+})
+const project = secret('1', null)
+const bound = secret('2', 'https://hooks.example.com')
+
+test('what signs after a secret is revoked: the other one, those of the project, or nothing', () => {
+  const other = { ...bound, id: '3' }
+
+  expect(afterRevoking(bound, [project, bound, other])).toBe(
+    'requests to https://hooks.example.com are signed with the other secret alone.',
+  )
+  expect(afterRevoking(bound, [project, bound])).toBe(
+    'requests to https://hooks.example.com are signed with the secrets of the project again.',
+  )
+  expect(afterRevoking(bound, [bound])).toBe('requests to https://hooks.example.com are not signed any more.')
+  expect(afterRevoking(project, [project, bound])).toBe(
+    'requests to all origins without their own secrets are not signed any more.',
+  )
+})
