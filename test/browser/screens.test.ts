@@ -312,6 +312,11 @@ const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByText('in use').waitFor(),
   },
   {
+    name: 'encryption keys',
+    path: () => `/settings/encryption-keys`,
+    ready: (page) => page.getByText('has all keys in use').waitFor(),
+  },
+  {
     name: 'private networks',
     path: () => `/settings/network`,
     ready: (page) => page.getByRole('button', { name: 'Save network settings' }).waitFor(),

@@ -12,5 +12,6 @@ export const SETTINGS_SECTIONS = [
   'projects',
   'installation-members',
   'people',
+  'encryption-keys',
 ] as const
 export type SettingsSection = (typeof SETTINGS_SECTIONS)[number]

@@ -144,6 +144,25 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await page.content()).not.toContain('whsec_')
   })
 
+  test('the key that secrets are encrypted with is shown with its nodes, and rotated', async () => {
+    await node.request('PUT', '/v1/secrets/SEALED', { value: 'encrypted' })
+    const { page } = await visit(`${node.url}/settings/encryption-keys`)
+    const { keys, nodes } = (await node.request('GET', '/v1/secrets-key')).body
+    const listed = (name: string) => page.getByRole('list', { name, exact: true })
+    await listed('Encryption keys').getByText(keys[0].fingerprint).waitFor()
+    await listed('Encryption keys').getByText('in use').waitFor()
+    await listed('Nodes').getByText(nodes[0].name).waitFor()
+    await page.getByRole('button', { name: 'Rotate…' }).click()
+    await page.getByRole('dialog').getByText(`encrypted with the key ${keys[0].fingerprint}`).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click()
+    const result = page.getByRole('dialog', { name: 'Encryption key rotated' })
+
+    await result.getByText(`0 values were encrypted with the key ${keys[0].fingerprint}.`).waitFor()
+    await result.getByText('No key became unused.').waitFor()
+    await result.getByRole('button', { name: 'Done' }).click()
+    await node.request('DELETE', '/v1/secrets/SEALED')
+  })
+
   test('a weekly blackout is created in the first section of the settings, and removed again', async () => {
     const { page } = await visit(`${node.url}/settings`)
     await page.waitForURL(/\/settings\/blackouts$/)

@@ -3,6 +3,7 @@ import type { ComponentType } from 'react'
 import type { GrantedAccess } from '../../../src/core/access/role.ts'
 import type { SettingsSection } from '../../app/settings-sections.ts'
 import { Blackouts } from './blackouts.tsx'
+import { EncryptionKeys } from './encryption-keys.tsx'
 import { Keys } from './keys.tsx'
 import { Limits } from './limits.tsx'
 import { Mail } from './mail.tsx'
@@ -44,6 +45,7 @@ export const OF_INSTALLATION: Sections = {
     Content: InstallationMembers,
   },
   people: { label: 'People', needs: 'installation', Content: People },
+  'encryption-keys': { label: 'Encryption keys', needs: 'inspect', Content: EncryptionKeys },
 }
 
 export const SECTIONS: Sections = { ...OF_PROJECT, ...OF_INSTALLATION }

@@ -1,0 +1,116 @@
+/** The keys that secrets of all projects are encrypted with, the nodes that have them, and how they are replaced. */
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { encryptionKeysQuery, type EncryptionKeys as Listed } from '../../api/encryption-keys.ts'
+import { useMay } from '../../api/me.ts'
+import { Panel } from '../../components/panel.tsx'
+import type { AnyState } from '../../components/state.ts'
+import { StateMark } from '../../components/state-mark.tsx'
+import { heldWords, nodeWords, unencryptedWords, usedWords } from './encryption-words.ts'
+import { RotateEncryptionKey } from './rotate-encryption-key.tsx'
+import classes from './settings.module.css'
+import { Row, SettingsList, Small } from './settings-list.tsx'
+
+export function EncryptionKeys() {
+  const query = useQuery(encryptionKeysQuery)
+  const { data } = query
+  return (
+    <div className={classes.parts}>
+      <SettingsList
+        title="Encryption keys"
+        query={query}
+        items={data?.keys ?? []}
+        nothing="No keys yet, so secrets cannot be stored. Print one with belfry secret make-key, and set it as BELFRY_SECRETS_KEY on all nodes."
+        row={(key) => (
+          <Row key={key.fingerprint} name={key.fingerprint} about={[usedWords(key)]}>
+            <KeyState shown={key} nodes={data?.nodes ?? []} />
+          </Row>
+        )}
+      />
+      {data && (
+        <SettingsList
+          title="Nodes"
+          query={query}
+          items={data.nodes}
+          nothing="No nodes are alive."
+          row={(node) => (
+            <Row key={node.id} name={node.name} about={[nodeWords(node)]}>
+              <NodeState node={node} />
+            </Row>
+          )}
+        />
+      )}
+      {data && <Replacing listed={data} />}
+    </div>
+  )
+}
+
+interface KeyStateProps {
+  readonly shown: Listed['keys'][number]
+  readonly nodes: Listed['nodes']
+}
+
+function KeyState({ shown, nodes }: KeyStateProps) {
+  const { fingerprint, isInUse, firstOn } = shown
+  const isMissing = nodes.some(({ missing }) => missing.includes(fingerprint))
+  const [state, text]: [AnyState, string] = isInUse
+    ? isMissing
+      ? ['failing', 'missing on nodes']
+      : ['completed', 'in use']
+    : firstOn > 0
+      ? ['scheduled', 'ready']
+      : ['paused', 'not in use']
+  return (
+    <>
+      <StateMark state={state} text={text} />
+      <Small>{heldWords(shown, nodes)}</Small>
+    </>
+  )
+}
+
+function NodeState({ node: { keys, missing } }: { readonly node: Listed['nodes'][number] }) {
+  if (keys === null) return <StateMark state="never_ran" text="unknown" />
+  if (missing.length === 0) return <StateMark state="completed" text="has all keys in use" />
+  return (
+    <>
+      <StateMark state="failing" text={`lacks ${missing.join(', ')}`} />
+      <Small>It performs no runs that use secrets.</Small>
+    </>
+  )
+}
+
+/** What to do in which order; all but one of the steps happen on the nodes. */
+function Replacing({ listed }: { readonly listed: Listed }) {
+  const isAdmin = useMay()('installation')
+  const [isAsked, setAsked] = useState(false)
+  const plain = unencryptedWords(listed)
+  return (
+    <Panel title="Replace the key">
+      <div className={classes.once}>
+        <ol className={classes.steps}>
+          <li>
+            Print a new key: <code>belfry secret make-key</code>
+          </li>
+          <li>
+            Add it to all nodes as the last key, in <code>BELFRY_SECRETS_KEY</code> or the file of{' '}
+            <code>--secrets-key-file</code>.
+          </li>
+          <li>Make it the first key on all nodes. New values are encrypted with it.</li>
+          <li>Rotate: everything else is encrypted with it, while runs continue.</li>
+          <li>Remove the old key from all nodes, and keep a backup of the new one.</li>
+        </ol>
+        {plain !== null && <p>{plain}</p>}
+        <div className={classes.save}>
+          {isAdmin && listed.keys.length > 0 && (
+            <Button variant="default" onClick={() => setAsked(true)}>
+              Rotate…
+            </Button>
+          )}
+          {!isAdmin && <Small>Only admins of the installation can rotate the key.</Small>}
+        </div>
+      </div>
+      {isAsked && <RotateEncryptionKey listed={listed} onClose={() => setAsked(false)} />}
+    </Panel>
+  )
+}
