@@ -95,6 +95,7 @@ Runs in progress continue. Occurrences that come due during the pause are record
 
 Examples:
   belfry task pause morning --until 2h --reason 'partner maintenance'
+  belfry task pause morning --until 'next friday at 18:00'
   belfry task pause morning --until 2026-11-20T18:00:00+01:00
 `
 
@@ -222,7 +223,10 @@ function pauseCommand(group: Command): void {
     .command('pause')
     .description('Pause a task until it is resumed, or until a given time')
     .argument('<task>', TASK)
-    .option('--until <when>', 'Resume automatically at this time, or after a duration such as 2h')
+    .option(
+      '--until <when>',
+      'Resume at this time, such as "tomorrow at 9:00", or after a duration such as 2h',
+    )
     .option('--reason <text>', 'Reason, shown with the task')
   addClientFlags(command)
     .addHelpText('after', PAUSE_HELP)

@@ -5,10 +5,11 @@ import { instantFromNow } from '../client/instant-flag.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { printable } from '../client/printed.ts'
 import { namingAll } from '../client/refusal.ts'
+import { machineZone } from '../client/schedule-flags.ts'
 import { instantWords } from '../client/task-words.ts'
 import { onStdout as c } from '../terminal.ts'
 
-/** What can be said about a pause; `--until` may be so long from now. */
+/** What can be said about a pause; `--until` may be so long from now, or in words on the clock of the task. */
 export interface PauseFlags extends ClientFlags {
   readonly until?: string
   readonly reason?: string
@@ -16,9 +17,13 @@ export interface PauseFlags extends ClientFlags {
 
 export async function pauseTask(ref: string, flags: PauseFlags): Promise<void> {
   const server = serverFrom(flags)
-  const { id } = await findTask(server, ref)
-  const { reason, until } = flags
-  const input = { reason, until: until === undefined ? undefined : instantFromNow(until, server) }
+  const { id, timezone } = await findTask(server, ref)
+  const { reason, until: text } = flags
+  const until =
+    text === undefined
+      ? undefined
+      : instantFromNow({ flag: '--until', text, timezone: timezone ?? machineZone() }, server)
+  const input = { reason, until }
   const task = await namingAll('belfry task pause --help', () =>
     server.post<Task>(`/v1/tasks/${id}/pause`, input),
   )
