@@ -1,9 +1,11 @@
 /** What was understood of a crontab, for people to check before tasks are made of it. */
+
 import type { ExecAction } from '../../core/action/action.ts'
 import type { ImportedTask, ImportNote, LeftOut } from '../../core/crontab/crontab-task.ts'
 import type { LineProblem } from '../../core/crontab/parse-crontab.ts'
 import { formatDistance, formatInstant } from '../../core/words/time.ts'
 import { onStdout as c } from '../terminal.ts'
+import { theLabels } from './label-words.ts'
 import { cut, printable, table } from './printed.ts'
 
 const NAME_WIDTH = 28
@@ -115,9 +117,7 @@ function behaviourText(tasks: readonly PlannedTask[]): string {
   const shells = [...new Set(tasks.map(({ task }) => execOf(task.action).command ?? ''))]
   const retries = retry?.limit === 0 ? 'no retries' : counted(Number(retry?.limit), 'retry', 'retries')
   const where =
-    labels.length === 0
-      ? 'any worker that allows it'
-      : `workers with the label ${labels.join(' and ')} that allow it`
+    labels.length === 0 ? 'any worker that allows it' : `workers with ${theLabels(labels)} that allow it`
   return [
     `\nEach job runs as ${shells.map((shell) => `${shell} -c COMMAND`).join(' or ')}, on ${where}.\n`,
     `As under cron: ${retries}, runs may overlap, missed occurrences are skipped. Timeout ${timeout}.\n`,

@@ -1,6 +1,7 @@
 /** Whether anybody can run a program, asked beforehand: a task that nobody can run waits. */
 import type { Node } from '../../api/resources/nodes/schemas.ts'
 import { onStdout as c } from '../terminal.ts'
+import { theLabels } from './label-words.ts'
 import type { Server } from './server.ts'
 
 /** What a task asks of a worker. */
@@ -23,7 +24,7 @@ export function missingWorker(
 ): string | null {
   const able = workers.filter((worker) => labels.every((label) => worker.labels.includes(label)))
   if (able.some(({ commands }) => command === null || commands.includes(command))) return null
-  const who = `No worker${labels.length === 0 ? '' : ` with the label ${labels.join(' and ')}`}`
+  const who = `No worker${labels.length === 0 ? '' : ` with ${theLabels(labels)}`}`
   return command === null
     ? `${who} currently runs programs. To see why: belfry doctor on the machine of a worker. To allow programs: --exec on.`
     : `${who} currently runs ${command}. The operator of a worker must allow it: --exec on --exec-commands ${command}.`
