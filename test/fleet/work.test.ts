@@ -94,8 +94,8 @@ test('the token of an attempt is good for that attempt, and for nothing else', {
     request: { value: (...[method, path, body]: Asked) => request(server.url, method, path, body, admin) },
   })
   const { authorization } = await aKey(owner, 'worker')
-  const env = { BELFRY_KEY: authorization.slice('Bearer '.length) }
-  const worker = await startWorker(server.url, { args: ['--label', label, '--no-http'], env })
+  const key = authorization.slice('Bearer '.length)
+  const worker = await startWorker(server.url, { args: ['--api-key', key, '--label', label, '--no-http'] })
   const file = await aScript(owner, ['echo begun', 'while [ ! -e /nowhere ]; do sleep 0.2; done'])
   const task = { action: { type: 'exec', file }, labels: [label] }
   const [mine, foreign] = [await aTask(owner, task), await aTask(owner, task)]

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { CONFIG_KEYS, type ConfigKey, SETTINGS } from '../../runtime/config/settings.ts'
 import { addClientFlags } from '../client/output.ts'
 import { addConfigFlags, settingNames } from '../config-flags.ts'
@@ -46,7 +46,8 @@ export function workerCommand(program: Command): void {
     .enablePositionalOptions()
     .allowExcessArguments(false)
     .option('--server <url>', 'Addresses of the server (default: BELFRY_URL)')
-    .option('--token <key>', 'API key (default: BELFRY_KEY, or the file BELFRY_KEY_FILE)')
+    .option('--api-key <key>', 'API key (default: BELFRY_KEY, or the file BELFRY_KEY_FILE)')
+    .addOption(new Option('--token <key>').hideHelp())
     .option('--label <label>', 'Label that tasks can require, such as region=eu; repeatable', collect)
     .option('--queue <name>', 'Only runs of this queue; repeatable', collect)
     .option('--concurrency <n>', 'Maximum number of concurrent runs (default: 10)')
