@@ -46,7 +46,7 @@ test('a server on which nobody has been yet', async () => {
     section('subscriptions', text('No subscriptions yet.')),
     section('members', text('No members yet.')),
     section('installation-members', text('No members yet.')),
-    section('people', text('Nobody has signed in')),
+    section('people', text('No one has signed in')),
     section('projects', text('shown now')),
     section('limits', text('Save limits')),
     panel('keys', 'Create key'),
