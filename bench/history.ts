@@ -154,7 +154,9 @@ async function explainAll(
   const statements: [string, Statement<unknown>][] = [
     [
       'a stretch of 16 s',
-      runsInWindow({ projectId, state: null, fromUs, before, limit: 51, maxExamined: 10_000 }),
+      runsInWindow({
+        ...{ projectId, state: null, fromUs, historyFromUs: 0, before, limit: 51, maxExamined: 10_000 },
+      }),
     ],
     [
       'the latest that failed for good',

@@ -282,14 +282,19 @@ create table project (
   max_stored_bytes  bigint,
   sweep_left_some   boolean not null default false,
   mail_server       text,
+  history_days      integer,
+  audit_log_days    integer,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_default_stays check (archived_at is null or name <> 'default'::text),
   constraint project_limits_are_positive check (min_period_ms > 0 and max_ahead_ms > 0),
   constraint project_limits_leave_room check (min_period_ms <= max_ahead_ms),
+  constraint project_retention_in_bounds check (history_days >= 1 and history_days <= 36500 and audit_log_days >= 1 and audit_log_days <= 36500),
   constraint project_sweep check (sweep = any (array['silence'::text, 'restore'::text])),
   constraint project_uses_something check (max_running > 0 and max_tasks >= 0 and max_payload_bytes > 0 and max_stored_bytes >= 0)
 );
+create index project_with_own_audit_log on project (audit_log_days) where audit_log_days is not null;
+create index project_with_own_history on project (history_days) where history_days is not null;
 
 create table api_key (
   id                uuid not null,
@@ -566,6 +571,24 @@ create table request_quota (
   id      uuid not null,
   next_at timestamptz not null,
   constraint request_quota_pkey primary key (id)
+) with (fillfactor = 50);
+
+create table retention (
+  project_id           uuid not null,
+  history_from         timestamptz not null default '-infinity'::timestamptz,
+  audit_log_from       timestamptz not null default '-infinity'::timestamptz,
+  audit_log_deleted_to uuid not null default '00000000-0000-0000-0000-000000000000'::uuid,
+  constraint retention_pkey primary key (project_id)
+) with (fillfactor = 50);
+
+create table retention_sweep (
+  is_only boolean not null default true,
+  day     date,
+  parent  text,
+  page    bigint not null default 0,
+  constraint retention_sweep_pkey primary key (is_only),
+  constraint retention_sweep_is_one_row check (is_only),
+  constraint retention_sweep_is_somewhere check ((day is null) = (parent is null))
 ) with (fillfactor = 50);
 
 create table run (
@@ -977,6 +1000,36 @@ create function base_of_count(count bigint) returns bigint language sql immutabl
   select nullif((count - 1) / 2000000000 * 2000000000, 0)
 $$;
 
+create function begin_retention_sweep(days_kept integer) returns date language plpgsql as $$
+declare
+  today  date := (now() at time zone 'UTC')::date;
+  oldest date := greatest(
+    today - longest_history(days_kept),
+    (select min(to_date(right(c.relname, 8), 'YYYYMMDD'))
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass)));
+  found  date;
+begin
+  with due as (
+    select p.id, b.begins from project p
+    left join retention r on r.project_id = p.id
+    -- Nothing ended in a project before it was made.
+    cross join lateral (
+      select greatest(oldest, (r.history_from at time zone 'UTC')::date, (p.created_at at time zone 'UTC')::date - 1) as begins
+    ) b
+    where b.begins < today - coalesce(p.history_days, days_kept)
+  ), first as (
+    select min(begins) as day from due
+  ), marked as (
+    insert into retention (project_id, history_from)
+    select id, (day + 1)::timestamp at time zone 'UTC' from due join first on begins = day
+    on conflict (project_id) do update set history_from = excluded.history_from
+      where retention.history_from < excluded.history_from
+  )
+  select day into found from first;
+  return found;
+end $$;
+
 create function common_message(error jsonb) returns text language sql immutable as $$
   select regexp_replace(regexp_replace(left(coalesce(error ->> 'message', ''), 300),
            '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|\m[0-9a-fA-F]{16,}\M', '…', 'g'),
@@ -997,9 +1050,129 @@ create function definition_in_brief(definition json, brief json, version integer
   select case when (brief ->> 'version')::integer = version then brief else definition end
 $$;
 
+create function delete_old_audit_entries(days_kept integer, max_entries integer, OUT deleted integer, OUT has_more boolean) returns record language plpgsql as $$
+declare
+  today   date := (now() at time zone 'UTC')::date;
+  longest integer := longest_audit_log(days_kept);
+  old     record;
+  upto    uuid;
+begin
+  deleted := 0;
+  has_more := false;
+  if not exists (select from project where audit_log_days is not null) then
+    return;
+  end if;
+  perform from retention_sweep for update skip locked;
+  if not found then
+    return;
+  end if;
+  select scope.id, kept.first_at, coalesce(r.audit_log_deleted_to, '00000000-0000-0000-0000-000000000000') as deleted_to into old
+  from (
+    select id, coalesce(audit_log_days, days_kept) as days from project
+    union all
+    select '00000000-0000-0000-0000-000000000000', days_kept
+  ) scope
+  left join retention r on r.project_id = scope.id
+  cross join lateral (select (today - scope.days)::timestamp at time zone 'UTC' as first_at) kept
+  where scope.days < longest and (r.audit_log_deleted_to is null or r.audit_log_deleted_to < least_uuid_at(kept.first_at))
+  limit 1;
+  if not found then
+    return;
+  end if;
+  has_more := true;
+  insert into retention (project_id, audit_log_from) values (old.id, old.first_at)
+  on conflict (project_id) do update set audit_log_from = greatest(retention.audit_log_from, excluded.audit_log_from);
+  select id into upto from audit_entry
+  where project_id = old.id and id >= old.deleted_to and id < least_uuid_at(old.first_at)
+  order by id offset max_entries limit 1;
+  upto := coalesce(upto, least_uuid_at(old.first_at));
+  delete from audit_entry where project_id = old.id and id >= old.deleted_to and id < upto and at < old.first_at;
+  get diagnostics deleted = row_count;
+  update retention set audit_log_deleted_to = upto where project_id = old.id;
+end $$;
+
+create function delete_old_history(days_kept integer, max_pages integer, OUT deleted integer, OUT has_more boolean) returns record language plpgsql as $$
+declare
+  sweep     retention_sweep;
+  gone_from timestamptz;
+  partition text;
+  pages     bigint;
+begin
+  deleted := 0;
+  has_more := false;
+  if not exists (select from project where history_days is not null) and not exists (select from retention_sweep where day is not null) then
+    return;
+  end if;
+  select * into sweep from retention_sweep for update skip locked;
+  if not found then
+    return;
+  end if;
+  if sweep.day is null then
+    sweep.day := begin_retention_sweep(days_kept);
+    if sweep.day is null then
+      return;
+    end if;
+    sweep.parent := 'run_log';
+  end if;
+  has_more := true;
+  gone_from := sweep.day::timestamp at time zone 'UTC';
+  partition := format('%s_%s', sweep.parent, to_char(sweep.day, 'YYYYMMDD'));
+  -- Nobody drops the partition meanwhile.
+  perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
+  pages := pg_relation_size(to_regclass(partition)) / current_setting('block_size')::integer;
+  if pages > sweep.page then
+    execute format(
+      case sweep.parent
+        when 'run' then
+          'with gone as (
+             delete from only %1$I r
+             where r.ctid >= %2$L::tid and r.ctid < %3$L::tid
+               and r.project_id in (select project_id from retention where history_from > %4$L)
+             returning r.run_id
+           ), overrides as (
+             delete from run_override o using gone where o.run_id = gone.run_id
+           ), retries as (
+             delete from run_retry t using gone where t.run_id = gone.run_id
+           ), settled as (
+             delete from dead_letter_settled s using gone where s.run_id = gone.run_id
+           )
+           select count(*) from gone'
+        when 'attempt' then
+          'with gone as (
+             delete from only %1$I a
+             where a.ctid >= %2$L::tid and a.ctid < %3$L::tid
+               and (select t.project_id from task t where t.id = a.task_id)
+                   in (select project_id from retention where history_from > %4$L)
+             returning 1
+           )
+           select count(*) from gone'
+        else
+          'with gone as (
+             delete from only %1$I l
+             where l.ctid >= %2$L::tid and l.ctid < %3$L::tid
+               and coalesce(
+                 (select r.project_id from run r where r.run_id = l.run_id and r.ended_at >= %4$L and r.ended_at < %5$L limit 1),
+                 (select a.project_id from agenda a where a.run_id = l.run_id),
+                 (select r.project_id from run r where r.run_id = l.run_id and r.ended_at >= %5$L limit 1))
+                   in (select project_id from retention where history_from > %4$L)
+             returning 1
+           )
+           select count(*) from gone'
+      end,
+      partition, format('(%s,0)', sweep.page), format('(%s,0)', sweep.page + max_pages),
+      gone_from, gone_from + interval '2 days') into deleted;
+  end if;
+  sweep.page := sweep.page + max_pages;
+  if sweep.page >= coalesce(pages, 0) then
+    sweep.page := 0;
+    sweep.parent := case sweep.parent when 'run_log' then 'attempt' when 'attempt' then 'run' end;
+  end if;
+  update retention_sweep set day = case when sweep.parent is not null then sweep.day end, parent = sweep.parent, page = sweep.page;
+end $$;
+
 create function drop_audit_partitions(days_kept integer) returns integer language plpgsql as $$
 declare
-  first_kept timestamptz := now() - make_interval(days => days_kept);
+  first_kept timestamptz := now() - make_interval(days => longest_audit_log(days_kept));
   name       text;
   dropped    integer := 0;
 begin
@@ -1024,7 +1197,7 @@ end $$;
 
 create function drop_partitions(days_kept integer) returns integer language plpgsql as $$
 declare
-  first_kept text := to_char((now() at time zone 'UTC')::date - days_kept, 'YYYYMMDD');
+  first_kept text := to_char((now() at time zone 'UTC')::date - longest_history(days_kept), 'YYYYMMDD');
   name       text;
   dropped    integer := 0;
 begin
@@ -1115,12 +1288,34 @@ create function error_fingerprint(error jsonb) returns text language sql immutab
   select left(md5(concat_ws('|', coalesce(error ->> 'code', ''), coalesce(error -> 'detail' ->> 'status', ''), common_message(error))), 16)
 $$;
 
+create function history_begin(of_project uuid) returns timestamp with time zone language sql stable as $$
+  select greatest(
+    (select min(to_date(right(c.relname, 8), 'YYYYMMDD'))::timestamp at time zone 'UTC'
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass),
+    (select history_from from retention where project_id = of_project))
+$$;
+
+create function least_uuid_at(at timestamp with time zone) returns uuid language sql immutable as $$
+  select (overlay(lpad(to_hex(greatest(0, floor(extract(epoch from at) * 1000))::bigint), 12, '0') placing '-' from 9 for 0) || '-0000-0000-000000000000')::uuid
+$$;
+
+create function longest_audit_log(days_kept integer) returns integer language sql stable as $$
+  select greatest(days_kept, (select max(audit_log_days) from project))
+$$;
+
+create function longest_history(days_kept integer) returns integer language sql stable as $$
+  select greatest(days_kept, (select max(history_days) from project))
+$$;
+
 create function part_of_count(count bigint) returns integer language sql immutable as $$
   select ((count - 1) % 2000000000 + 1)::integer
 $$;
 
 create function refuse_change_of_audit_entry() returns trigger language plpgsql as $$
 begin
+  if tg_op = 'DELETE' and old.at < (select audit_log_from from retention where project_id = old.project_id) then
+    return old;
+  end if;
   raise exception 'entries of the audit log cannot be changed or deleted';
 end $$;
 

@@ -373,6 +373,37 @@ test('what history has forgotten is not called missing', async () => {
   expect(Date.parse(ledger.items[0].at)).toBeGreaterThanOrEqual(Date.parse(ledger.historyFrom))
 })
 
+test('what the retention of the project has deleted is not called missing either', async () => {
+  const hourly = { schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:00:00Z' } }
+  const { id, madeAt } = await aTaskOf(4 * DAY_MS, hourly)
+  const { id: over } = await aTaskOf(4 * DAY_MS, { ...hourly, maxRuns: 3 })
+  const { id: chain } = await aTaskOf(4 * DAY_MS, {
+    schedule: { type: 'delay', interval: '1h' },
+    endAt: iso(Date.now() + DAY_MS),
+  })
+  await db.run(sql`delete from agenda where task_id in (${over}, ${chain})`)
+  await db.run(
+    sql`update task set definition = jsonb_set(definition::jsonb, '{endAt}', to_jsonb(${iso(madeAt + DAY_MS)}::text))::json where id = ${chain}`,
+  )
+  const begin = (Math.floor(Date.now() / DAY_MS) - 2) * DAY_MS
+  await moveWaiting(db, id, begin)
+  await db.run(sql`
+    insert into retention (project_id, history_from) select project_id, to_timestamp(${begin}::float8 / 1000) from task where id = ${id}`)
+
+  const ledger = await ledgerOf(id, `?from=${iso(madeAt)}`)
+  const others = await Promise.all([over, chain].map((task) => ledgerOf(task)))
+  const why = await send('GET', `/v1/tasks/${over}/why?at=${iso(begin - DAY_MS)}`)
+  await db.run(sql`delete from retention`)
+
+  expect(ledger).toMatchObject({ historyFrom: iso(begin), isInOrder: true })
+  for (const one of others) expect(one).toMatchObject({ isInOrder: true, counts: { missing: 0 } })
+  expect(why.body).toMatchObject({
+    code: 'before_history',
+    facts: { since: iso(begin) },
+    advice: expect.stringContaining('--history-days'),
+  })
+})
+
 test('a stretch that holds too much is refused with the largest that does not', async () => {
   const { id } = await aTaskOf(2 * DAY_MS)
   const from = Date.now() - 2 * DAY_MS + 60 * S

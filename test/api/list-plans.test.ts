@@ -88,11 +88,14 @@ async function expectAllByIndex(ids: readonly string[]) {
     ['runs of two days ago', 2 * DAY_MS],
   ] as const) {
     const before = at(ago)
-    const window = { projectId, fromUs: before.us - 64_000_000, before, limit: LIMIT, maxExamined: 10_000 }
+    const fromUs = before.us - 64_000_000
+    const window = { projectId, fromUs, historyFromUs: 0, before, limit: LIMIT, maxExamined: 10_000 }
     await expectByIndex(name, runsInWindow({ ...window, state: null }), stretch)
     await expectByIndex(`${name}, completed`, runsInWindow({ ...window, state: 'completed' }), stretch)
   }
-  const everything = { projectId, fromUs: null, before: at(0), limit: LIMIT, maxExamined: 1_000 }
+  const everything = {
+    ...{ projectId, fromUs: null, historyFromUs: 0, before: at(0), limit: LIMIT, maxExamined: 1_000 },
+  }
   await expectByIndex('a crowded stretch', runsInWindow({ ...everything, state: null }), stretch)
   for (const state of ['permanently_failed', 'cancelled', 'skipped'] as const) {
     const latest = { projectId, state, fromUs: null, before: at(0), limit: LIMIT }

@@ -150,6 +150,24 @@ test('an id from before history, or one that nobody has given, is answered with 
   expect((await strange.next('gap')).data).toMatchObject({ reason: 'position_unknown' })
 })
 
+test('a stream from before what the retention of its project has deleted begins with a gap', async () => {
+  await db.run(
+    sql`insert into retention (project_id, history_from) select id, now() - interval '1 day' from project`,
+  )
+  const [deleted] = await db.run(sql<{ at: number }>`select history_from as at from retention limit 1`)
+  const begin = Math.floor(deleted?.at ?? 0)
+
+  const old = await watch(`?after=${new Date(begin - 1_000).toISOString()}`)
+  const { data } = await old.next('gap')
+  const recent = await watch(`?after=${new Date(begin + 1_000).toISOString()}`)
+  const runId = await trigger(await create())
+  await recent.next('belfry.run.completed', about(runId))
+  await db.run(sql`delete from retention`)
+
+  expect(data).toEqual({ reason: 'history_dropped', from: new Date(begin).toISOString() })
+  expect(recent.events.map(({ event }) => event)).not.toContain('gap')
+})
+
 test('an id of a later history than this one, as from before a backup was restored, is a gap and no silence', async () => {
   const from = { xmax: 2 ** 40, fromUs: Date.now() * 1_000, pending: [] }
   const lastEventId = formatPosition({ from, to: null, at: null })

@@ -50,6 +50,7 @@ function aCase(changes: Partial<LedgerCase> = {}): LedgerCase {
     pausedFrom: null,
     rows: [],
     before: null,
+    isCutOff: false,
     limit: 1_000,
     ...changes,
   }

@@ -74,6 +74,8 @@ export interface LedgerCase extends Owing {
   readonly rows: readonly LedgerRow[]
   /** The latest row before the stretch. */
   readonly before: LedgerRow | null
+  /** History before the stretch was deleted, and the task had some. */
+  readonly isCutOff: boolean
   /** How many occurrences may be looked at. */
   readonly limit: number
 }
@@ -108,7 +110,7 @@ export function* ledgerSteps(it: LedgerCase): Steps<Ledger> {
   const all = withRows(it, items, book, cutAt ?? Number.POSITIVE_INFINITY)
   const counts = Object.fromEntries(LEDGER_STATES.map((state) => [state, 0])) as Record<LedgerState, number>
   const entries: LedgerEntry[] = []
-  let ordinal = it.before ? ordinalAfter(it.before) : 1
+  let ordinal = firstOrdinal(it, rows)
   for (const listed of all) {
     const found = book.at(listed.at)
     for (const row of found) ordinal = Math.max(ordinal, ordinalAfter(row))
@@ -147,6 +149,12 @@ const isUnfired = ({ state }: LedgerRow) => state === 'scheduled' || state === '
 
 /** What the occurrence after this row counts as: one that was never fired was not counted. */
 const ordinalAfter = (row: LedgerRow) => (wasFired(row) ? row.ordinal + 1 : row.ordinal)
+
+/** What the first occurrence of the stretch counts as. Without any row left nothing tells how many there were before: maybe all. */
+function firstOrdinal({ before, isCutOff }: LedgerCase, rows: readonly LedgerRow[]): number {
+  if (before) return ordinalAfter(before)
+  return isCutOff && rows.length === 0 ? Number.POSITIVE_INFINITY : 1
+}
 
 /** A row with a reason speaks for what did not run; one that waited in a queue for too long had been fired. */
 const wasFired = ({ reason }: LedgerRow) => reason === null || reason === 'queue_timeout'
@@ -283,6 +291,8 @@ function brokenChain(it: LedgerCase, waiting: LedgerRow | undefined, ordinal: nu
   const last = [...it.rows, ...(it.before ? [it.before] : [])]
     .filter(({ kind }) => kind === 'occurrence')
     .reduce<LedgerRow | null>((a, b) => (a === null || b.scheduledFor > a.scheduledFor ? b : a), null)
+  // Its last run may have been the last before its end.
+  if (last === null && it.isCutOff && present.definition.endAt !== null) return null
   const at = nextOfChain(present.definition, last, it.createdAt)
   if (at === null || at > it.now) return null
   return { state: 'missing', at, until: null, count: 1, version: present.version, rows: [], reason: null }

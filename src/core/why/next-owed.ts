@@ -10,7 +10,7 @@ export interface NextOwed {
   readonly latest: number | null
   readonly lastEndedAt: number | null
   readonly ordinal: number
-  /** History before this instant was dropped. */
+  /** History before this instant was deleted. */
   readonly historyFrom: number
 }
 
@@ -38,7 +38,7 @@ export function nextOwed(it: NextOwed): Owed {
     const at = lastEndedAt === null ? first : Math.floor(lastEndedAt + delayMs(definition.schedule))
     return plan.endAt !== null && at > plan.endAt ? over(PAST_END) : { isOver: false, at }
   }
-  const at = nextOccurrence(plan, Math.max(latest ?? createdAt, createdAt))
+  const at = nextOccurrence(plan, Math.max(latest ?? historyFrom - 1, createdAt))
   if (at !== null) return { isOver: false, at }
   return over(plan.endAt === null ? 'its schedule has no more occurrences' : PAST_END)
 }

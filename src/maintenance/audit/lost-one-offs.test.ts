@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { tasksInAgenda } from '../../../test/support/agenda.ts'
 import { createTestDatabase } from '../../../test/support/database.ts'
+import { makePastDays } from '../../../test/support/history.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
@@ -141,4 +142,18 @@ test('one that was edited after it had run owes its new instant', async () => {
   await walk()
 
   expect(await rowsOf(id)).toEqual([{ scheduledFor: again, state: 'scheduled' }])
+})
+
+test('one whose run was deleted by the retention of its project has run', async () => {
+  await makePastDays(db, 5)
+  const id = await aOneOff(Date.now() - 3 * DAY)
+  await lose(id)
+  await db.run(
+    sql`insert into retention (project_id, history_from) values (${DEFAULT_PROJECT_ID}, now() - interval '2 days')`,
+  )
+
+  await walk()
+
+  expect([await rowsOf(id), await historyOf(id), await findingsOf(id)]).toEqual([[], [], []])
+  expect(await isSettled(id)).toBe(true)
 })

@@ -10,6 +10,7 @@ import { inTurns } from '../../runtime/turns.ts'
 import { insertLate } from '../../store/agenda/catch-up.ts'
 import * as audit from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
+import { historyBeginOf } from '../../store/history/run-search.ts'
 import { insertNext, insertSkip, latestOccurrence } from '../../store/tasks/task-statements.ts'
 import { type GoOn, remedySteps } from './stalled.ts'
 
@@ -25,8 +26,11 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
   const [still] = task ? await tx.run(audit.withoutNextRow([taskId])) : []
   if (!task || !still) return null
   const [latest] = await tx.run(latestOccurrence(taskId))
+  // Asked last: what is deleted from history meanwhile is known to be gone.
+  const [begin] = await tx.run(historyBeginOf(task.projectId))
   const ordinal = Math.max(task.nextOrdinal, latest?.nextOrdinal ?? 1)
-  const remedy = await inTurns(remedySteps({ ...task, latest: latest?.until ?? null, ordinal }))
+  const historyFrom = begin?.at ?? Number.NEGATIVE_INFINITY
+  const remedy = await inTurns(remedySteps({ ...task, latest: latest?.until ?? null, ordinal, historyFrom }))
   if (remedy.kind === 'settle') {
     await tx.run(audit.settleTask(taskId))
     return null

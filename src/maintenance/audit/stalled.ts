@@ -35,7 +35,7 @@ export interface Stalled {
 export type Remedy =
   /** Nothing is owed any more. */
   | { readonly kind: 'settle' }
-  /** Whether anything is owed cannot be told: what would tell it was dropped with old history. */
+  /** Whether anything is owed cannot be told: what would tell it was deleted with old history. */
   | { readonly kind: 'unknown' }
   | GoOn
 
@@ -105,10 +105,10 @@ const mayHaveRun = (definition: TaskDefinition) =>
 
 const neverAgain = (at: number): Lost => ({ first: at, last: at, count: 1, hasFailed: false })
 
-/** The first instant that may be owed lies after this one. */
-function resumedAfter({ definition, latest, takenOverAt, createdAt }: Stalled): number {
+/** The first instant that may be owed lies after this one. What came due before history begins may have run. */
+function resumedAfter({ definition, latest, takenOverAt, createdAt, historyFrom }: Stalled): number {
   const made = definition.startAt === null ? createdAt : createdAt - 1
-  return Math.max(latest ?? made, takenOverAt ?? made, made)
+  return Math.max(latest ?? historyFrom - 1, takenOverAt ?? made, made)
 }
 
 /** A chain goes on after the end of its last run, however long that is ago. */

@@ -13,7 +13,7 @@ import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import * as store from '../../store/history/ledger.ts'
-import { historyBegin } from '../../store/history/run-search.ts'
+import { historyBeginOf } from '../../store/history/run-search.ts'
 import type { Context } from '../context.ts'
 import { notFound } from '../tasks/read-tasks.ts'
 
@@ -43,7 +43,7 @@ export interface LedgerView {
   readonly from: number
   readonly to: number
   readonly now: number
-  /** Nothing is known of what was due before, because its history was dropped. */
+  /** Nothing is known of what was due before, because its history was deleted. */
   readonly historyFrom: number | null
   readonly ledger: Ledger
   readonly manual: number
@@ -58,11 +58,12 @@ export async function readLedger({ db, projectId }: Context, query: LedgerQuery)
       const [task] = await tx.run(store.ledgerTask({ projectId, taskId: query.taskId }))
       if (!task) return notFound(query.taskId)
       const to = query.to ?? task.now
-      const [begin] = await tx.run(historyBegin())
+      const [begin] = await tx.run(historyBeginOf(projectId))
       const knownFrom = Math.max(begin?.at ?? Number.NEGATIVE_INFINITY, Number.MIN_SAFE_INTEGER)
       for (const [i, spanMs] of DEFAULT_SPANS_MS.entries()) {
         const from = query.from ?? to - spanMs
-        const made = await makeLedger(tx, { taskId: query.taskId, task, from: Math.max(from, knownFrom), to })
+        const range = { from: Math.max(from, knownFrom), to, knownFrom }
+        const made = await makeLedger(tx, { taskId: query.taskId, task, ...range })
         const isLastTry = query.from !== null || i === DEFAULT_SPANS_MS.length - 1
         if (made.cutAt !== null && !isLastTry) continue
         if (made.cutAt !== null) throw tooLong(from, made.cutAt)
@@ -87,11 +88,13 @@ interface LedgerRange {
   readonly task: store.LedgerTask
   readonly from: number
   readonly to: number
+  /** History before this instant was deleted. */
+  readonly knownFrom: number
 }
 
 async function makeLedger(
   tx: Queryable,
-  { taskId, task, from, to }: LedgerRange,
+  { taskId, task, from, to, knownFrom }: LedgerRange,
 ): Promise<{ ledger: Ledger; manual: number; cutAt: number | null }> {
   const history = await tx.run(store.historyBetween({ taskId, from, to, limit: MAX_ROWS + 1 }))
   const past = await tx.run(store.pastVersions({ taskId, from, limit: MAX_VERSIONS + 1 }))
@@ -110,6 +113,7 @@ async function makeLedger(
     versions: [...past.slice(0, MAX_VERSIONS).reverse(), present],
     rows: [...skips, ...history, ...live],
     before,
+    isCutOff: createdAt < knownFrom,
     limit: MAX_LEDGER_OCCURRENCES,
   }
   const ledger = await inTurns(ledgerSteps(it))

@@ -6,7 +6,7 @@
 import { type EndedRunState, isLiveState, type RunState } from '../../core/run/run.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import {
-  historyBegin,
+  historyBeginOf,
   NO_ID,
   type RunPosition,
   runsById,
@@ -103,7 +103,9 @@ async function findByTime(tx: Queryable, context: Context, query: RunListQuery):
   const { state, from, limit } = query
   const { projectId } = context
   const fromUs = from === null ? null : from * 1_000
-  const beginUs = Math.max(fromUs ?? 0, ((await tx.run(historyBegin()))[0]?.at ?? 0) * 1_000)
+  const [begin] = await tx.run(historyBeginOf(projectId))
+  const historyFromUs = (begin?.at ?? 0) * 1_000
+  const beginUs = Math.max(fromUs ?? 0, historyFromUs)
   const found: RunPosition[] = []
   let before = beginning(context, query)
   let windowMs = query.after?.windowMs ?? FIRST_WINDOW_MS
@@ -115,6 +117,7 @@ async function findByTime(tx: Queryable, context: Context, query: RunListQuery):
         projectId,
         state,
         fromUs: isLast ? fromUs : sinceUs,
+        historyFromUs,
         before,
         limit: limit + 1 - found.length,
         maxExamined: windowMs > SHORTEST_WINDOW_MS ? MAX_EXAMINED : null,

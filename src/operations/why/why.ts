@@ -13,7 +13,7 @@ import { type ThenCase, waiterAt, wasOpen, whyThen } from '../../core/why/then.t
 import type { Why } from '../../core/why/why.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { occurrenceBefore, pastVersions } from '../../store/history/ledger.ts'
-import { historyBegin } from '../../store/history/run-search.ts'
+import { historyBeginOf } from '../../store/history/run-search.ts'
 import { blackoutsAt } from '../../store/projects/blackouts.ts'
 import { isAnyRoleReady } from '../../store/secrets/keys.ts'
 import { missingSecrets } from '../../store/secrets/secrets.ts'
@@ -60,7 +60,7 @@ const inSnapshot = <T>(
     async (tx) => {
       const [task] = await tx.run(findTasks({ projectId, id, limit: 1 }))
       if (!task) return notFound(id)
-      const [begin] = await tx.run(historyBegin())
+      const [begin] = await tx.run(historyBeginOf(projectId))
       return work(tx, { task, historyFrom: begin?.at ?? Number.NEGATIVE_INFINITY })
     },
     { inOrder: true },

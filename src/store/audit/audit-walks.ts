@@ -84,8 +84,7 @@ export const oneOffs = (ids: readonly string[]) =>
       select t.id, definition_in_brief(t.definition, t.brief, t.version) as definition, t.created_at as "createdAt",
              (select greatest(scheduled_for, covers_until) from run where task_id = t.id and kind in ('occurrence', 'catchup')
               order by scheduled_for desc, run_id desc limit 1) as latest,
-             (select min(to_timestamp(right(c.relname, 8), 'YYYYMMDD')) from pg_inherits i join pg_class c on c.oid = i.inhrelid
-              where i.inhparent = 'run'::regclass) as "historyFrom",
+             history_begin(t.project_id) as "historyFrom",
              clock_timestamp() as now
       from task t where t.id = any(${list(ids, (id) => id)}::uuid[])`,
     withDefinitions,

@@ -103,7 +103,6 @@ export interface StalledTask {
   readonly takenOverAt: number | null
   /** When its latest occurrence ended. */
   readonly lastEndedAt: number | null
-  readonly historyFrom: number
   readonly now: number
 }
 
@@ -114,8 +113,6 @@ export const lockStalled = (taskId: string) =>
       select t.id, t.project_id as "projectId", t.version, t.definition, t.created_at as "createdAt", t.next_ordinal as "nextOrdinal",
              (select coalesce(due_until, replaced_at) from task_version v where v.task_id = t.id order by version desc limit 1) as "takenOverAt",
              (select ended_at from run where task_id = t.id and kind = 'occurrence' order by scheduled_for desc, run_id desc limit 1) as "lastEndedAt",
-             (select min(to_timestamp(right(c.relname, 8), 'YYYYMMDD')) from pg_inherits i join pg_class c on c.oid = i.inhrelid
-              where i.inhparent = 'run'::regclass) as "historyFrom",
              clock_timestamp() as now
       from task t
       where t.id = ${taskId} and t.cancelled_at is null and t.paused_at is null

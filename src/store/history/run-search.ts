@@ -29,6 +29,8 @@ export interface RunWindow {
   readonly state: RunState | null
   /** Its beginning, which belongs to it; null means from the beginning of time. */
   readonly fromUs: number | null
+  /** The project has nothing in history before, whatever others have. */
+  readonly historyFromUs: number
   /** Its end: only what stands before this position. */
   readonly before: RunPosition
   readonly limit: number
@@ -52,6 +54,7 @@ export const runsInWindow = ({
   projectId,
   state,
   fromUs,
+  historyFromUs,
   before,
   limit,
   maxExamined,
@@ -69,13 +72,13 @@ export const runsInWindow = ({
   ), tried as materialized (
     select run_id, number, ended_at as at from attempt
     where ${state === null || state === 'retrying'}::boolean
-      and ended_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
+      and ended_at >= to_timestamp(${Math.max(fromUs ?? 0, historyFromUs)}::float8 / 1000000)
       and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
     limit ${maxExamined}
   ), ended as materialized (
     select run_id, ended_at as at, project_id, state from run
     where ${state === null || !isLiveState(state)}::boolean
-      and ended_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
+      and ended_at >= to_timestamp(${Math.max(fromUs ?? 0, historyFromUs)}::float8 / 1000000)
       and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
     limit ${maxExamined}
   )
@@ -121,7 +124,11 @@ export const runsEndedAs = ({ projectId, state, fromUs, before, limit }: RunsEnd
     and (ended_at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
   order by ended_at desc, run_id desc limit ${limit}`
 
-/** When the oldest day begins that history is kept of. */
+/** From when on the history of a project is complete. */
+export const historyBeginOf = (projectId: string) => sql<{ at: number | null }>`
+  select history_begin(${projectId}) as at`
+
+/** When the oldest day begins that history of any project is kept of. */
 export const historyBegin = () => sql<{ at: number | null }>`
   select min(to_timestamp(right(c.relname, 8), 'YYYYMMDD')) as at
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass`

@@ -34,6 +34,8 @@ export interface Follower {
   readonly filter: EventFilter
   /** Where to go on. */
   readonly start: EventStart
+  /** Some of what comes after that was deleted by the retention of the project: all before this instant. */
+  readonly deletedBefore?: number | null
 }
 
 /** Where a stream begins: behind an event, at an instant, now, or where nobody knows. */
@@ -106,7 +108,7 @@ export class EventClients {
     for (const client of [...this.#open]) this.#end(client, 'stopping')
   }
 
-  async #serve(client: EventClient, { start, ...wanted }: Follower): Promise<void> {
+  async #serve(client: EventClient, { start, deletedBefore = null, ...wanted }: Follower): Promise<void> {
     const { tails, clock, log } = this.#options
     const tail = tails[sourceOf(wanted.filter)]
     let position = start === 'now' || start === 'unknown' ? tail.end : start
@@ -116,6 +118,8 @@ export class EventClients {
     this.#greet(client, position)
     if (start === 'unknown')
       this.#tellGap(client, position, { reason: 'position_unknown', from: clock.now() })
+    if (deletedBefore !== null)
+      this.#tellGap(client, position, { reason: 'history_dropped', from: deletedBefore })
     try {
       while (!client.gone.aborted) {
         const page = await tail.page(position)

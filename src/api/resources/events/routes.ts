@@ -1,6 +1,6 @@
 /** Following what ends: completion events as server-sent events, from any point of history on. */
 import { z } from 'zod'
-import type { EventFilter } from '../../../core/run/history-event.ts'
+import { type EventFilter, sourceOf } from '../../../core/run/history-event.ts'
 import { HistoryTail } from '../../../events/history-tail.ts'
 import { requireAccess } from '../../../operations/access/require.ts'
 import { auditProjectOf } from '../../../operations/audit-log/read-entries.ts'
@@ -8,6 +8,7 @@ import type { Context, Facilities } from '../../../operations/context.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
+import { deletedAfter } from './deleted-after.ts'
 import { EventClients, MAX_EVENT_STREAMS, startOf } from './event-clients.ts'
 import { LastEventId, WatchEvents } from './schemas.ts'
 
@@ -55,12 +56,13 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
       const lastEventId = request.headers['last-event-id']
       const { after } = request.query
       const start = startOf({ after, lastEventId: typeof lastEventId === 'string' ? lastEventId : null })
+      const filter = filterOf(request.query)
+      const projectId = projectOf(request.context, request.query)
       const follower = {
         response: reply.raw,
         headers: { 'x-request-id': request.id, ...request.browserRules },
-        projectId: projectOf(request.context, request.query),
-        filter: filterOf(request.query),
-        start,
+        ...{ projectId, filter, start },
+        deletedBefore: await deletedAfter(db, { projectId, source: sourceOf(filter), start }),
       }
       await clients.open(follower, () => reply.hijack())
       return reply

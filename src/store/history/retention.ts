@@ -1,0 +1,23 @@
+/** Deleting what projects keep for a shorter time than the partitions are kept: history, and entries of the audit log. */
+import { sql } from '../database/sql.ts'
+
+/** The days for which history is kept that is not kept by project: the longest that any project or the node asks for. */
+export const longestHistory = (days: number) => sql<{ days: number }>`select longest_history(${days}) as days`
+
+/** What one step has deleted. */
+export interface Deleted {
+  readonly deleted: number
+  readonly hasMore: boolean
+}
+
+/** Deletes old history of projects from the next few pages of a partition. `days` is for projects that say nothing. */
+export const deleteOldHistory = ({ days, maxPages }: { days: number; maxPages: number }) => sql<Deleted>`
+  select deleted, has_more as "hasMore" from delete_old_history(${days}, ${maxPages})`
+
+/** Deletes old entries of one project, or of the installation, from its part of the audit log. */
+export const deleteOldEntries = ({ days, maxEntries }: { days: number; maxEntries: number }) => sql<Deleted>`
+  select deleted, has_more as "hasMore" from delete_old_audit_entries(${days}, ${maxEntries})`
+
+/** Up to when a project has lost what others still keep; no row for one that has lost nothing. */
+export const deletedBefore = (projectId: string) => sql<{ history: number; auditLog: number }>`
+  select history_from as history, audit_log_from as "auditLog" from retention where project_id = ${projectId}`
