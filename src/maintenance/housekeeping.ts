@@ -10,6 +10,7 @@ import { forgetSettled } from '../store/history/dead-letters.ts'
 import { forgetLateEnds } from '../store/history/ended-runs.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history/partitions.ts'
 import { forgetRedrives } from '../store/history/redrives.ts'
+import { longestHistory } from '../store/history/retention.ts'
 import { forgetRetries } from '../store/history/runs.ts'
 import { forgetTallies } from '../store/history/tally.ts'
 import { forgetQuotas } from '../store/limits/request-quotas.ts'
@@ -55,9 +56,9 @@ const MAX_QUOTAS_FORGOTTEN = 10_000
 export interface HousekeepingOptions {
   readonly db: Database
   readonly log: Logger
-  /** History of runs that ended longer ago is dropped. */
+  /** History of runs that ended longer ago is dropped, unless a project keeps its own for longer. */
   readonly historyDays: number
-  /** Entries of the audit log that are older are dropped, by the month. */
+  /** Entries of the audit log that are older are dropped, by the month, with the same exception. */
   readonly auditDays: number
   /** Dead nodes are forgotten after so long. */
   readonly deadNodeMinutes: number
@@ -90,10 +91,12 @@ export class Housekeeping extends LoopService {
     await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
     await db.run(forgetNodes(deadNodeMinutes))
     await db.run(forgetUnusedWorkers(UNUSED_KEPT_MINUTES, MAX_UNUSED_FORGOTTEN))
-    const asked = leastUuidAt(Date.now() - (historyDays + ASKED_KEPT_LONGER_DAYS) * DAY_MS)
+    // What belongs to runs is kept as long as the runs of any project are.
+    const [{ days: keptDays } = { days: historyDays }] = await db.run(longestHistory(historyDays))
+    const asked = leastUuidAt(Date.now() - (keptDays + ASKED_KEPT_LONGER_DAYS) * DAY_MS)
     await db.run(forgetRetries(asked))
     await db.run(forgetOverrides(asked))
-    await db.run(forgetBackfills(historyDays + ASKED_KEPT_LONGER_DAYS))
+    await db.run(forgetBackfills(keptDays + ASKED_KEPT_LONGER_DAYS))
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetNames(MAX_PROGRESS_FORGOTTEN))
@@ -101,19 +104,19 @@ export class Housekeeping extends LoopService {
     await db.run(removeSideLanes({ minutes: SIDE_LANES_KEPT_MINUTES, limit: MAX_SIDE_LANES_REMOVED }))
     await db.run(forgetTargetReports())
     await db.run(forgetCircuits())
-    await db.run(forgetCircuitEvents(historyDays))
-    await db.run(forgetFindings(historyDays))
-    await db.run(forgetClockSteps(historyDays))
-    await db.run(forgetUnwatched(historyDays))
-    await db.run(forgetLateEnds(historyDays))
-    await db.run(forgetSettled(historyDays))
-    await db.run(forgetRedrives(historyDays))
-    await db.run(forgetRefused(historyDays))
+    await db.run(forgetCircuitEvents(keptDays))
+    await db.run(forgetFindings(keptDays))
+    await db.run(forgetClockSteps(keptDays))
+    await db.run(forgetUnwatched(keptDays))
+    await db.run(forgetLateEnds(keptDays))
+    await db.run(forgetSettled(keptDays))
+    await db.run(forgetRedrives(keptDays))
+    await db.run(forgetRefused(keptDays))
     await db.run(forgetReplacedSecrets(REPLACED_SECRETS_KEPT_HOURS))
     await db.run(forgetQuotas(QUOTAS_KEPT_MINUTES, MAX_QUOTAS_FORGOTTEN))
     await recountProjectGates({ db, log })
     const [result] = await db.run(dropPartitions(historyDays))
-    if (result?.dropped) log.info({ partitions: result.dropped, historyDays }, 'old history deleted')
+    if (result?.dropped) log.info({ partitions: result.dropped, keptDays }, 'old history deleted')
     const [old] = await db.run(dropAuditPartitions(auditDays))
     if (old?.dropped) log.info({ partitions: old.dropped, auditDays }, 'old entries of the audit log deleted')
     const hasMore = [await this.#queues.runOnce(), await this.#files.runOnce()].includes(true)

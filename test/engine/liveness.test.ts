@@ -1,6 +1,6 @@
 /**
  * Nodes with the role liveness and no other do all that keeps a cluster tidy, and several of them do it once: they
- * take runs back from the dead, make history's partitions, drop old ones, and forget what is outdated.
+ * take runs back from the dead, make history's partitions, drop old ones, and forget what is outdated or kept for less time.
  */
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
@@ -41,6 +41,14 @@ test('several nodes that are nothing but liveness do all the housekeeping, once'
   await db.run({ text: old, values: [] })
   const log = `create table run_log_${day(-9)} partition of run_log for values from ('2001-01-01 00:00+00') to ('2001-01-02 00:00+00')`
   await db.run({ text: log, values: [] })
+  const [from, until] = [-2, -1].map((offset) => `${day(offset)} 00:00+00`)
+  const kept = `create table run_${day(-2)} partition of run for values from ('${from}') to ('${until}')`
+  await db.run({ text: kept, values: [] })
+  await db.run(sql`update project set history_days = 1, created_at = now() - interval '10 days'`)
+  await db.run(sql`
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, kind, state)
+    select gen_random_uuid(), ${tasks[0]?.taskId}, id, at, at, 1, 1, 'occurrence', 'completed'
+    from project, lateral (select date_trunc('day', now(), 'UTC') - interval '36 hours' as at) a`)
   await db.run({ text: `drop table run_${day(4)}, attempt_${day(5)}, run_log_${day(6)}`, values: [] })
   await db.run(sql`
     insert into idempotency (project_id, key, fingerprint, status, answer, created_at)
@@ -60,6 +68,7 @@ test('several nodes that are nothing but liveness do all the housekeeping, once'
   await eventually(async () => !(await partitionsOf('run')).includes(`run_${day(-9)}`))
   await eventually(async () => (await partitionsOf('run_log')).includes(`run_log_${day(6)}`))
   await eventually(async () => !(await partitionsOf('run_log')).includes(`run_log_${day(-9)}`))
+  await eventually(async () => (await db.run(sql`select from run`)).length === 0)
   await Promise.all(nodes.map((node) => node.stop()))
 
   // Each run was taken back once, whoever of the three did it: one loss, one attempt kept, one row to claim.
@@ -77,7 +86,7 @@ test('several nodes that are nothing but liveness do all the housekeeping, once'
     await db.run(sql`select reason, buried_at is not null as buried from node where id = ${dead}`),
   ).toEqual([{ reason: 'lost', buried: true }])
   const days = [-1, 0, 1, 2, 3, 4, 5, 6, 7]
-  expect(await partitionsOf('run')).toEqual(days.map((offset) => `run_${day(offset)}`))
+  expect(await partitionsOf('run')).toEqual([-2, ...days].map((offset) => `run_${day(offset)}`))
   expect(await partitionsOf('attempt')).toEqual(days.map((offset) => `attempt_${day(offset)}`))
   expect(await db.run(sql`select key from idempotency`)).toEqual([])
   expect(await db.run(sql`select id from node where name = 'long dead'`)).toEqual([])

@@ -1,6 +1,7 @@
 /**
  * Counts minutes of history once more that were counted before, and finds those of which rows are gone since then. Over
- * and over through the last 24 hours, backwards, as many minutes at a time as hold a bounded number of runs.
+ * and over through the last 24 hours, backwards, as many minutes at a time as hold a bounded number of runs. The shortest
+ * retention is a day, and deletes by whole days: it takes no run of these hours.
  */
 import { uuidv7 } from '../../core/ids.ts'
 import { type Finding, insertFindings } from '../../store/audit/audit.ts'

@@ -7,6 +7,7 @@ import { Expiry } from '../../maintenance/expiry.ts'
 import { FileWaits } from '../../maintenance/file-waits.ts'
 import { Housekeeping } from '../../maintenance/housekeeping.ts'
 import { LaneRepair } from '../../maintenance/lane-repair.ts'
+import { Retention } from '../../maintenance/retention.ts'
 import { SigningSealer } from '../../maintenance/signing-sealer.ts'
 import { Tally } from '../../maintenance/tally.ts'
 import { Overruns } from '../../remote/overruns.ts'
@@ -57,6 +58,7 @@ export function livenessRole({
       unusedFileDays,
       everyMs,
     }),
+    new Retention({ db: upkeep, log, historyDays, auditDays, everyMs }),
     new Tally({ db: upkeep, log }),
     new SigningSealer({ db: engine, vault, log }),
     new AddressSealer({ facilities: { ...facilities, db: connections.delivery }, log }),
