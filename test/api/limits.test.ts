@@ -212,6 +212,12 @@ describe('keys', () => {
     const looser = await make({ name: 'looser', ...asked }, key)
     const child = await make({ name: 'child', limits: { maxPayloadBytes: 500 } }, key)
     const byProjectAdmin = await send('PATCH', '/v1/projects/default', { limits: { maxTasks: 1 } }, as(key))
+    const keptByProjectAdmin = await send(
+      'PATCH',
+      '/v1/projects/default',
+      { retention: { history: '1d' } },
+      as(key),
+    )
     const often = { action, schedule: { type: 'every', interval: '10s' } }
     const tooOften = await send('POST', '/v1/tasks', often, as(key))
     const long = { action, metadata: { text: 'x'.repeat(3_000) } }
@@ -235,7 +241,9 @@ describe('keys', () => {
       '/limits/requestRate',
     ])
     expect(child.body.limits).toEqual({ ...strict, maxPayloadBytes: 500, maxAhead: null })
-    expect(byProjectAdmin).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect([byProjectAdmin, keptByProjectAdmin]).toMatchObject(
+      Array(2).fill({ status: 403, body: { code: 'forbidden' } }),
+    )
     expect(tooOften.body).toMatchObject({ code: 'beyond_limits', limitOf: 'key', limit: { minPeriod: '1m' } })
     expect(tooLong.body).toMatchObject({ code: 'beyond_limits', limit: { maxPayloadBytes: 2_000 } })
     expect(slower.body.limits).toMatchObject({ requestRate: '2/h', minPeriod: null, maxPayloadBytes: 2_000 })

@@ -81,6 +81,46 @@ test('the project says which private networks its calls reach, within those of t
   expect(after.body.network).toEqual({ allowedPrivate: null })
 })
 
+test('the project says how long its history and its audit log are kept, or leaves it to the nodes', async () => {
+  const keep = (retention: unknown) => send('PATCH', '/v1/projects/default', { retention })
+  const before = await send('GET', '/v1/projects/default')
+  const named = await keep({ history: '90d', auditLog: '36500d' })
+  const partly = await keep({ history: '48h' })
+  const listed = await send('GET', '/v1/projects')
+  const entries = await send('GET', '/v1/audit-log?action=project.edit&limit=1')
+  const wrong = await keep({ history: '12h', auditLog: '36501d' })
+  const odd = await keep({ history: '1d12h', auditLog: 90 })
+  const nothing = await keep({})
+  const unknown = await keep({ logs: '1d' })
+  const stored = await send('GET', '/v1/projects/default')
+  const after = await keep({ history: null, auditLog: null })
+
+  expect(before.body.retention).toEqual({ history: null, auditLog: null })
+  expect(named.body.retention).toEqual({ history: '90d', auditLog: '36500d' })
+  expect(partly.body.retention).toEqual({ history: '2d', auditLog: '36500d' })
+  expect(listed.body.items[0].retention).toEqual(partly.body.retention)
+  expect(entries.body.items).toMatchObject([
+    { before: { retention: { history: '90d' } }, after: { retention: { history: '2d' } } },
+  ])
+  expect(wrong).toMatchObject({
+    status: 422,
+    body: {
+      errors: [
+        { pointer: '/retention/history', detail: 'must be from 1d to 36500d' },
+        { pointer: '/retention/auditLog', detail: expect.stringContaining('36500d') },
+      ],
+    },
+  })
+  expect(odd.body.errors).toMatchObject([
+    { pointer: '/retention/history', detail: 'must be a whole number of days, such as 90d' },
+    { pointer: '/retention/auditLog' },
+  ])
+  expect(nothing).toMatchObject({ status: 422, body: { errors: [{ pointer: '/retention' }] } })
+  expect(unknown.status).toBe(422)
+  expect(stored.body.retention).toEqual(partly.body.retention)
+  expect(after.body.retention).toEqual({ history: null, auditLog: null })
+})
+
 test.each([
   [
     'a rate',
@@ -176,7 +216,7 @@ test('a task that exists goes on, and is held to the limits when it is reschedul
 })
 
 test.each([
-  [{}, '', 'must name limits, mail or network'],
+  [{}, '', 'must name limits, mail, network or retention'],
   [{ limits: {} }, '/limits', 'must name at least one limit to change'],
   [{ limits: { minPeriod: '1ms' } }, '/limits/minPeriod', 'must be from 10ms to 3650d'],
   [{ limits: { minPeriod: '2d', maxAhead: '1d' } }, '/limits/minPeriod', 'must not be greater than maxAhead'],

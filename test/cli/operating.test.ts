@@ -75,8 +75,16 @@ test('limits of the project are set, shown, and taken away', async () => {
   await belfry('project', 'limit', '--min-period', '', '--max-ahead', '')
   const network = await belfry('project', 'edit', '--private-networks', '10.1.0.0/16, 10.2.3.4')
   await belfry('project', 'edit', '--private-networks', 'all')
+  const kept = await belfry('project', 'edit', '--keep-history', '90d', '--keep-audit-log', '730d')
+  const brief = await belfry('project', 'edit', '--keep-history', '36h')
+  await belfry('project', 'edit', '--keep-history', '', '--keep-audit-log', '')
   const shown = await belfry('project', 'show', '--json')
 
+  expect(kept.stdout).toMatch(/history +kept for 90d\n.*audit log +kept for 730d\n$/)
+  expect(brief).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--keep-history: must be a whole number of days'),
+  })
   expect(network.stdout).toMatch(/networks +10\.1\.0\.0\/16, 10\.2\.3\.4\/32\n$/)
   expect(set.stdout).toMatch(
     /^✓ project default\n {2}min period {2}at least 1m between two occurrences of a task\n.* at most 30d ahead\n$/,
@@ -90,6 +98,7 @@ test('limits of the project are set, shown, and taken away', async () => {
   expect(JSON.parse(shown.stdout)).toMatchObject({
     limits: { maxAhead: null },
     network: { allowedPrivate: null },
+    retention: { history: null, auditLog: null },
   })
 })
 

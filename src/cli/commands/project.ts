@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addProjectLimitFlags } from '../client/limit-flags.ts'
 import { addClientFlags, addYesFlag } from '../client/output.ts'
+import { addRetentionFlags } from '../client/retention-flags.ts'
 
 const HELP = `
 Tasks, runs, queues, workers, subscriptions and keys belong to a project. The project default exists
@@ -34,12 +35,13 @@ Examples:
 `
 
 const EDIT_HELP = `
-Limits are set by admins of the installation. They apply to what is created, changed or requested
-from now on; existing tasks are not affected. An empty value removes a limit or an address.
+Limits and retention are set by admins of the installation. Limits apply to what is created, changed
+or requested from now on; existing tasks are not affected. An empty value removes a setting.
 
 Examples:
   belfry project edit shop --request-rate 100/s --max-tasks 10000
   belfry project edit shop --max-ahead '' --mail-from shop@example.com
+  belfry project edit shop --keep-history 90d --keep-audit-log 730d
 `
 
 const ARCHIVE_HELP = `
@@ -90,7 +92,7 @@ export function projectCommand(program: Command): void {
   const edit = group
     .command('edit')
     .alias('limit')
-    .description('Set the limits, mail settings and networks of a project')
+    .description('Set the limits, retention, mail settings and networks of a project')
     .argument('[name]', NAME)
   addClientFlags(withSettings(edit))
     .addHelpText('after', EDIT_HELP)
@@ -106,7 +108,7 @@ export function projectCommand(program: Command): void {
 }
 
 const withSettings = (command: Command) =>
-  addProjectLimitFlags(command)
+  addRetentionFlags(addProjectLimitFlags(command))
     .option('--mail-from <address>', 'Sender of emails')
     .option('--mail-reply-to <address>', 'Reply-to address of emails')
     .option('--mail-server <url>', 'Mail server, such as smtp://shop:{{secret.SMTP_PASSWORD}}@host:587')

@@ -7,13 +7,14 @@ import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
 import { facts, printable, table } from '../client/printed.ts'
 import { flagOfField, naming } from '../client/refusal.ts'
+import { type RetentionFlags, retentionFacts } from '../client/retention-flags.ts'
 import type { Server } from '../client/server.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/projects'
 
 /** Settings as they are typed; an empty value takes one away. */
-export interface SettingFlags extends ClientFlags, LimitFlags {
+export interface SettingFlags extends ClientFlags, LimitFlags, RetentionFlags {
   readonly mailFrom?: string
   readonly mailReplyTo?: string
   readonly mailServer?: string
@@ -48,7 +49,7 @@ export async function editProject(name: string | undefined, flags: SettingFlags)
   if (Object.keys(body).length === 0)
     throw usage(
       'No setting was given.',
-      'Add a limit, such as --request-rate 100/s, or --mail-from or --private-networks.',
+      'Add a limit, such as --request-rate 100/s, or --keep-history, --mail-from or --private-networks.',
     )
   const server = serverFrom(flags)
   const path = pathOf(await theName(name, flags, server))
@@ -83,12 +84,19 @@ async function theName(name: string | undefined, { project }: ClientFlags, serve
   return items.length === 1 ? (items[0] as Project).name : 'default'
 }
 
-function settingsOf({ mailFrom, mailReplyTo, mailServer, privateNetworks, ...flags }: SettingFlags) {
+function settingsOf(all: SettingFlags) {
+  const { mailFrom, mailReplyTo, mailServer, privateNetworks, keepHistory, keepAuditLog, ...flags } = all
   const limits = limitsFrom(flags)
   const mail = given({ from: mailFrom, replyTo: mailReplyTo, server: mailServer })
   const network =
     privateNetworks === undefined ? null : { allowedPrivate: networksOf(privateNetworks.trim()) }
-  return { ...(limits ? { limits } : {}), ...(mail ? { mail } : {}), ...(network ? { network } : {}) }
+  const retention = given({ history: keepHistory, auditLog: keepAuditLog })
+  return {
+    ...(limits ? { limits } : {}),
+    ...(mail ? { mail } : {}),
+    ...(network ? { network } : {}),
+    ...(retention ? { retention } : {}),
+  }
 }
 
 /** `all` leaves it to the installation. */
@@ -109,6 +117,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   '/mail/from': '--mail-from',
   '/mail/replyTo': '--mail-reply-to',
   '/mail/server': '--mail-server',
+  '/retention/history': '--keep-history',
+  '/retention/auditLog': '--keep-audit-log',
 }
 
 const ask = <T>(command: string, work: () => Promise<T>): Promise<T> =>
@@ -131,7 +141,7 @@ function projectTable(items: readonly Project[], now: number): string {
   )
 }
 
-function projectText({ name, limits, use, mail, network, archivedAt }: Project): string {
+function projectText({ name, limits, use, mail, network, retention, archivedAt }: Project): string {
   const used = {
     maxTasks: use?.tasks,
     maxStoredBytes: use?.storedBytes,
@@ -145,5 +155,6 @@ function projectText({ name, limits, use, mail, network, archivedAt }: Project):
     ...(mail.replyTo === null ? [] : [['reply to', printable(mail.replyTo)] as const]),
     ...(mail.server === null ? [] : [['mail server', printable(mail.server)] as const]),
     ...(networks === null ? [] : [['networks', printable(networks.join(', ') || 'none')] as const]),
+    ...retentionFacts(retention),
   ])}`
 }

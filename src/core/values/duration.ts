@@ -31,7 +31,7 @@ const refuse = (reason: string): ParsedDuration => ({ ok: false, reason })
 const PART = /(\d+)(?:\.(\d+))?([a-zA-Zµ]*)/y
 
 /** Reads a duration such as `1m30s`; units `d h m s ms` in any order, each at most once. */
-export function parseDuration(text: string): ParsedDuration {
+export function parseDuration(text: string, maxMs: number = MAX_DURATION_MS): ParsedDuration {
   if (text.length === 0) return refuse('is empty; use a number with a unit, such as "5s"')
   if (text.length > MAX_DURATION_LENGTH) {
     return refuse(`is longer than ${MAX_DURATION_LENGTH} characters; use the form "1m30s"`)
@@ -53,7 +53,7 @@ export function parseDuration(text: string): ParsedDuration {
     total += ms
     position += part.length
   }
-  if (total > MAX_DURATION_MS) return refuse(`is longer than the maximum ${formatDuration(MAX_DURATION_MS)}`)
+  if (total > maxMs) return refuse(`is longer than the maximum ${formatDuration(maxMs)}`)
   return { ok: true, ms: total }
 }
 

@@ -46,7 +46,7 @@ export interface ThenCase extends Owing {
   readonly taskId: string
   readonly at: number
   readonly now: number
-  /** History before this instant was dropped. */
+  /** History before this instant was deleted. */
   readonly historyFrom: number
   /** Those that were due at or before the instant, the latest first. */
   readonly runs: readonly PastRun[]
@@ -90,7 +90,8 @@ export function whyThen(it: ThenCase): Why[] {
         code: 'before_history',
         sentence: `The history of that time was deleted; it begins at ${instant(historyFrom)}.`,
         facts: { since: historyFrom },
-        advice: 'To keep history longer: --history-days',
+        advice:
+          'To keep history longer: belfry project edit --keep-history 90d, or a larger --history-days on all nodes',
       },
     ]
   if (endedAt !== null && at >= endedAt)

@@ -1,11 +1,11 @@
-/** Projects, their limits, and how their messages are sent. */
+/** Projects, their limits, what is kept of them, and how their messages are sent. */
 
 import { allows } from '../../core/access/role.ts'
-import type { MailSettings } from '../../core/action/mail-settings.ts'
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { editFrom, inWords, type LimitsEdit, type ProjectLimits } from '../../core/limits/limits.ts'
 import { isInside, type Network, parseNetwork } from '../../core/values/network.ts'
+import { formatRetention, parseRetention, type Retention } from '../../core/values/retention.ts'
 import { violatedConstraint } from '../../store/database/database.ts'
 import { lockCount } from '../../store/database/lock-count.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
@@ -15,9 +15,9 @@ import {
   insertProject,
   listProjects,
   lockProject,
-  type ProjectNetwork,
   type ProjectQuery,
   type ProjectRow,
+  type ProjectSettings,
   readProject,
 } from '../../store/projects/projects.ts'
 import { makeProjectGate, setProjectGate } from '../../store/queues/project-gates.ts'
@@ -87,15 +87,19 @@ export interface ProjectEdit {
       }
     | undefined
   readonly network?: { readonly allowedPrivate?: readonly string[] | null | undefined } | undefined
+  readonly retention?:
+    | { readonly history?: string | null | undefined; readonly auditLog?: string | null | undefined }
+    | undefined
 }
 
 export async function changeProject(context: Context, edit: ProjectEdit): Promise<ProjectRow> {
   const { db, projectId, grant } = context
-  const isBeyondProject = edit.limits !== undefined || edit.network !== undefined
+  const isBeyondProject =
+    edit.limits !== undefined || edit.network !== undefined || edit.retention !== undefined
   if (isBeyondProject && !allows(grant, projectId, 'installation'))
     throw new Refusal(
       'forbidden',
-      'The limits and networks of a project are set by admins of the installation.',
+      'The limits, networks and retention of a project are set by admins of the installation.',
     )
   const { runRate, maxRunning } = edit.limits ?? {}
   const limitsRuns = runRate !== undefined || maxRunning !== undefined
@@ -127,8 +131,8 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
 
 function storedEdit(
   context: Context,
-  { limits, mail, network }: ProjectEdit,
-): Partial<ProjectLimits & MailSettings & ProjectNetwork> {
+  { limits, mail, network, retention }: ProjectEdit,
+): Partial<ProjectSettings> {
   return {
     ...editFrom<ProjectLimits>(limits ?? {}),
     ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
@@ -137,7 +141,15 @@ function storedEdit(
     ...(network?.allowedPrivate === undefined
       ? {}
       : { allowedPrivate: allowedWithin(context, network.allowedPrivate) }),
+    ...(retention?.history === undefined ? {} : { historyDays: daysOf(retention.history) }),
+    ...(retention?.auditLog === undefined ? {} : { auditLogDays: daysOf(retention.auditLog) }),
   }
+}
+
+/** The text was validated before. */
+function daysOf(text: string | null): number | null {
+  const parsed = text === null ? null : parseRetention(text)
+  return parsed?.ok ? parsed.days : null
 }
 
 function refusedLimits(error: unknown): unknown {
@@ -171,6 +183,13 @@ const recorded = (row: ProjectRow) => ({
   limits: inWords(projectLimits(row)),
   mail: { from: row.mailFrom, replyTo: row.mailReplyTo, server: row.mailServer },
   network: { allowedPrivate: row.allowedPrivate },
+  retention: projectRetention(row),
+})
+
+/** How long a project keeps what, in words. */
+export const projectRetention = ({ historyDays, auditLogDays }: Retention) => ({
+  history: historyDays === null ? null : formatRetention(historyDays),
+  auditLog: auditLogDays === null ? null : formatRetention(auditLogDays),
 })
 
 /** The limits of a project, without the rest of it. */

@@ -1,6 +1,7 @@
 /** Projects: what is decided for all tasks of one. */
 import type { MailSettings } from '../../core/action/mail-settings.ts'
 import type { ProjectLimits } from '../../core/limits/limits.ts'
+import type { Retention } from '../../core/values/retention.ts'
 import { list, part, sql } from '../database/sql.ts'
 
 /** Which private networks the calls of a project may reach; null: all that the installation allows. */
@@ -8,8 +9,11 @@ export interface ProjectNetwork {
   readonly allowedPrivate: readonly string[] | null
 }
 
-/** A project, its limits, its mail settings and its networks. */
-export interface ProjectRow extends ProjectLimits, MailSettings, ProjectNetwork {
+/** What can be set for a project. */
+export interface ProjectSettings extends ProjectLimits, MailSettings, ProjectNetwork, Retention {}
+
+/** A project and its settings. */
+export interface ProjectRow extends ProjectSettings {
   readonly id: string
   readonly name: string
   readonly createdAt: number
@@ -35,7 +39,8 @@ const columns = part`
   id, name, min_period_ms::float8 as "minPeriodMs", max_ahead_ms::float8 as "maxAheadMs",
   request_rate as "requestRate", max_payload_bytes as "maxPayloadBytes", run_rate as "runRate", max_running as "maxRunning",
   max_tasks as "maxTasks", max_stored_bytes::float8 as "maxStoredBytes", mail_from as "mailFrom",
-  mail_reply_to as "mailReplyTo", mail_server as "mailServer", allowed_private as "allowedPrivate", created_at as "createdAt", archived_at as "archivedAt"`
+  mail_reply_to as "mailReplyTo", mail_server as "mailServer", allowed_private as "allowedPrivate", history_days as "historyDays",
+  audit_log_days as "auditLogDays", created_at as "createdAt", archived_at as "archivedAt"`
 
 export const readProject = (id: string) => sql<ProjectRow>`select ${columns} from project where id = ${id}`
 
@@ -94,9 +99,7 @@ export const mailSettingsOf = (id: string) => sql<MailSettings>`
 export const lockProject = (id: string) => sql`select from project where id = ${id} for no key update`
 
 /** Sets what is named; the rest stays. Limits that together would leave no room violate a constraint. */
-export const editProject = (id: string, edit: Partial<ProjectLimits & MailSettings & ProjectNetwork>) => sql<{
-  id: string
-}>`
+export const editProject = (id: string, edit: Partial<ProjectSettings>) => sql<{ id: string }>`
   update project set
     min_period_ms = case when ${edit.minPeriodMs !== undefined}::boolean then ${edit.minPeriodMs ?? null}::bigint else min_period_ms end,
     max_ahead_ms = case when ${edit.maxAheadMs !== undefined}::boolean then ${edit.maxAheadMs ?? null}::bigint else max_ahead_ms end,
@@ -109,6 +112,8 @@ export const editProject = (id: string, edit: Partial<ProjectLimits & MailSettin
     mail_from = case when ${edit.mailFrom !== undefined}::boolean then ${edit.mailFrom ?? null} else mail_from end,
     mail_reply_to = case when ${edit.mailReplyTo !== undefined}::boolean then ${edit.mailReplyTo ?? null} else mail_reply_to end,
     mail_server = case when ${edit.mailServer !== undefined}::boolean then ${edit.mailServer ?? null} else mail_server end,
-    allowed_private = case when ${edit.allowedPrivate !== undefined}::boolean then ${edit.allowedPrivate ?? null}::text[] else allowed_private end
+    allowed_private = case when ${edit.allowedPrivate !== undefined}::boolean then ${edit.allowedPrivate ?? null}::text[] else allowed_private end,
+    history_days = case when ${edit.historyDays !== undefined}::boolean then ${edit.historyDays ?? null}::integer else history_days end,
+    audit_log_days = case when ${edit.auditLogDays !== undefined}::boolean then ${edit.auditLogDays ?? null}::integer else audit_log_days end
   where id = ${id}
   returning id`

@@ -12,6 +12,7 @@ import {
   findProjects,
   getProject,
   projectLimits,
+  projectRetention,
 } from '../../../operations/projects/project.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
 import type { ProjectRow } from '../../../store/projects/projects.ts'
@@ -42,7 +43,7 @@ const list = {
 const read = {
   operationId: 'getProject',
   tags,
-  summary: 'Read a project: its limits, what it uses of them, and the sender of its messages',
+  summary: 'Read a project: its limits, what it uses of them, its retention, and the sender of its messages',
   params: ProjectName,
   response: { 200: Project, ...problems(404) },
 }
@@ -50,7 +51,7 @@ const read = {
 const edit = {
   operationId: 'editProject',
   tags,
-  summary: 'Set the limits of a project and the sender of its messages',
+  summary: 'Set the limits and retention of a project and the sender of its messages',
   params: ProjectName,
   body: EditProject,
   response: { 200: Project, ...problems(404, 413, 415) },
@@ -140,6 +141,7 @@ function present(row: ProjectRow): Project {
     use: null,
     mail: { from: mailFrom, replyTo: mailReplyTo, server: mailServer },
     network: { allowedPrivate: row.allowedPrivate && [...row.allowedPrivate] },
+    retention: projectRetention(row),
     createdAt: utc(createdAt),
     archivedAt: utcOrNull(archivedAt),
   }

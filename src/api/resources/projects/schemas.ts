@@ -5,6 +5,7 @@ import { networkText, parseNetwork } from '../../../core/values/network.ts'
 import { Address } from '../../../operations/tasks/action-schema.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 import { EditProjectLimits, ProjectLimits, ProjectUse } from './limit-schemas.ts'
+import { EditRetention, Retention } from './retention-schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
@@ -54,6 +55,7 @@ export const Project = z
           'Private networks that calls of the project can reach; null for all that the installation allows.',
         ),
     }),
+    retention: Retention,
     createdAt: Stored,
     archivedAt: Stored.nullable().describe('When the project was archived; null if it was not.'),
   })
@@ -74,13 +76,14 @@ const settings = {
     .strictObject({ allowedPrivate: z.array(PrivateNetwork).max(MAX_NETWORKS).nullable() })
     .optional()
     .describe('An empty list allows no private network. Nodes apply a change within 5 seconds.'),
+  retention: EditRetention.optional(),
 }
 
 export const EditProject = z
   .strictObject(settings)
-  .refine((edit) => Object.keys(edit).length > 0, 'must name limits, mail or network')
+  .refine((edit) => Object.keys(edit).length > 0, 'must name limits, mail, network or retention')
   .describe(
-    'Null removes a limit or a mail setting of the project, so that the setting of the server applies. Limits can be changed by admins of the installation. They apply to what is created, changed or requested from then on; existing tasks are not affected.',
+    'Null removes a limit, a mail setting or a retention of the project, so that the setting of the server applies. Limits, networks and retention can be changed by admins of the installation. Limits apply to what is created, changed or requested from then on; existing tasks are not affected.',
   )
   .meta({ id: 'EditProject' })
 export type EditProject = z.output<typeof EditProject>
