@@ -49,6 +49,7 @@ test('a server on which nobody has been yet', async () => {
     section('people', text('No one has signed in')),
     section('projects', text('shown now')),
     section('limits', text('Save limits')),
+    section('retention', text('Save retention')),
     panel('keys', 'Create key'),
     panel('members', 'Add member'),
     panel('secrets', 'Save secret'),

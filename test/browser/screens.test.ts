@@ -336,6 +336,11 @@ const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByRole('button', { name: 'Save limits' }).waitFor(),
   },
   {
+    name: 'retention',
+    path: () => `/settings/retention`,
+    ready: (page) => page.getByRole('button', { name: 'Save retention' }).waitFor(),
+  },
+  {
     name: 'queues',
     path: () => `/queues`,
     ready: (page) => page.getByRole('region', { name: 'Queues' }).getByText('held').waitFor(),

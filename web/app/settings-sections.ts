@@ -9,6 +9,7 @@ export const SETTINGS_SECTIONS = [
   'keys',
   'members',
   'limits',
+  'retention',
   'projects',
   'installation-members',
   'people',

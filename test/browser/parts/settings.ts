@@ -163,6 +163,22 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await node.request('DELETE', '/v1/secrets/SEALED')
   })
 
+  test('the retention is changed, and what is wrong with it is said beside the field', async () => {
+    const { page } = await visit(`${node.url}/settings/retention`, { expected: /422/ })
+    const save = () => page.getByRole('button', { name: 'Save retention' }).click()
+
+    await page.getByLabel('History').fill('12h')
+    await save()
+    await page.getByText('must be from 1d to 36500d').waitFor()
+    await page.getByLabel('History').fill('90d')
+    await save()
+    await page.getByText('Retention saved.').waitFor()
+
+    const { body } = await node.request('GET', '/v1/projects/default')
+    expect(body.retention).toEqual({ history: '90d', auditLog: null })
+    await node.request('PATCH', '/v1/projects/default', { retention: { history: null } })
+  })
+
   test('a weekly blackout is created in the first section of the settings, and removed again', async () => {
     const { page } = await visit(`${node.url}/settings`)
     await page.waitForURL(/\/settings\/blackouts$/)

@@ -11,6 +11,7 @@ import { InstallationMembers, Members } from './members.tsx'
 import { Network } from './network.tsx'
 import { People } from './people.tsx'
 import { Projects } from './projects.tsx'
+import { Retention } from './retention.tsx'
 import { Secrets } from './secrets.tsx'
 import { SigningSecrets } from './signing-secrets.tsx'
 import { Subscriptions } from './subscriptions.tsx'
@@ -35,6 +36,7 @@ export const OF_PROJECT: Sections = {
   keys: { label: 'API keys', needs: 'administer', Content: Keys },
   members: { label: 'Members', needs: 'administer', Content: Members },
   limits: { label: 'Limits', needs: 'read', Content: Limits },
+  retention: { label: 'Retention', needs: 'read', Content: Retention },
 }
 
 export const OF_INSTALLATION: Sections = {
