@@ -1,4 +1,7 @@
-/** Who may call what: every route, with a key of every role, in its own project and in another, of a project and of the installation. */
+/**
+ * Who may call what: every route, with a key of every role and by a person of every role, in their own project and in another, with a
+ * role of a project and of the installation.
+ */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { AccessedRoute } from '../../src/api/http/authentication.ts'
@@ -7,9 +10,9 @@ import { permissionsPage } from './permissions-page.ts'
 import { createTestApp } from './test-app.ts'
 
 const { db } = await createTestDatabase()
-const { app, send } = await createTestApp({ db })
-/** Needs the cookie of a session, which no key replaces. */
-const OF_SESSION = '/auth/sign-out-everywhere'
+const { app, send, signIn } = await createTestApp({ db })
+/** They end the session that they are sent with, and no key replaces it. */
+const OF_SESSION = ['/auth/sign-out', '/auth/sign-out-everywhere']
 const ROUTES: readonly AccessedRoute[] = app.accessTable
 
 /** Written out once more: what the product decides by is not what it is tested by. */
@@ -29,71 +32,214 @@ const BEYOND: Readonly<Record<string, readonly string[]>> = {
 }
 const ROLES = Object.keys(ALLOWED)
 
-const admin = {
-  authorization: `Bearer ${(await send('POST', '/v1/keys', { name: 'admin', role: 'admin' })).body.key}`,
+/** Workers authenticate with keys, so nobody is a member with this role. */
+const MEMBER_ROLES = ROLES.filter((role) => role !== 'worker')
+/** Where a person is not answered as a key with the same role is. */
+const NOT_FOR_PEOPLE = ['POST /v1/worker/register']
+/** Whose answer depends on how often they were asked: a project has two signing secrets at most. */
+const COUNTED = ['POST /v1/signing-secrets']
+
+type Headers = Record<string, string>
+
+/** Somebody to ask as: with a role in the project `own`, or with the same role in the installation. */
+interface Holder {
+  readonly role: string
+  readonly own: Headers
+  readonly of: Headers
 }
-for (const name of ['own', 'other']) await send('POST', '/v1/projects', { name }, admin)
-const keyOf = async (role: string, project: string | null): Promise<string> =>
-  (await send('POST', '/v1/keys', { name: role, role, project }, admin)).body.key
-const keys = await Promise.all(
-  ROLES.map(async (role) => ({ role, own: await keyOf(role, 'own'), of: await keyOf(role, null) })),
+
+const adminKey = (await send('POST', '/v1/keys', { name: 'admin', role: 'admin' })).body.key
+const admin = { authorization: `Bearer ${adminKey}` }
+for (const name of ['own', 'second', 'other']) await send('POST', '/v1/projects', { name }, admin)
+
+const asKey = async (role: string, project: string | null): Promise<Headers> => {
+  const { body } = await send('POST', '/v1/keys', { name: role, role, project }, admin)
+  return { authorization: `Bearer ${body.key}` }
+}
+const keys: readonly Holder[] = await Promise.all(
+  ROLES.map(async (role) => ({ role, own: await asKey(role, 'own'), of: await asKey(role, null) })),
 )
+
+/** Signs in somebody who has these roles, by the name of the project; in the installation where there is none. */
+async function asPerson(name: string, roles: Record<string, string>): Promise<Headers> {
+  const email = `${name}@example.com`
+  for (const [project, role] of Object.entries(roles)) {
+    const [path, headers] =
+      project === ''
+        ? ['/v1/installation/members', admin]
+        : ['/v1/members', { ...admin, 'belfry-project': project }]
+    expect((await send('POST', path, { email, role }, headers)).status).toBe(201)
+  }
+  return signIn(email)
+}
+const people: readonly Holder[] = await Promise.all(
+  MEMBER_ROLES.map(async (role) => ({
+    role,
+    own: await asPerson(`${role}-of-own`, { own: role }),
+    of: await asPerson(`${role}-of-all`, { '': role }),
+  })),
+)
+const mixed = await asPerson('mixed', { own: 'viewer', second: 'editor' })
+const manager = await asPerson('manager', { '': 'viewer', own: 'admin' })
 
 type Answer = Awaited<ReturnType<typeof send>>
 
-/** The address of a route, about things that do not exist, in a project of this name. */
+/** The address of a route, about things that do not exist, in a project of this name. Names begin with a letter, ids may. */
 const addressOf = (url: string, project: string) =>
   url
     .replace(/^(\/v1\/projects\/):name/, `$1${project}`)
     .replace(/\*$/, 'x')
-    .replace(/:\w+/g, () => randomUUID())
+    .replace(/:\w+/g, () => `a${randomUUID().slice(1)}`)
 
-const ask = ({ method, url }: AccessedRoute, project: string, headers: Record<string, string>) =>
+const ask = ({ method, url }: AccessedRoute, project: string, headers: Headers) =>
   send(method, addressOf(url, project), undefined, headers)
+
+const askIn = (route: AccessedRoute, project: string, headers: Headers) =>
+  ask(route, project, { ...headers, 'belfry-project': project })
 
 /** The path names the project of these, so a header does not matter. */
 const isNamed = ({ url }: AccessedRoute) => url.startsWith('/v1/projects/:name')
+const named = ({ method, url }: AccessedRoute) => `${method} ${url}`
+/** Whoever asks is answered alike, in whichever project. */
+const isForAll = ({ access }: AccessedRoute) => access === 'public' || access === 'self'
+
+/** What becomes of a request to a route in the project `own`, in another, and with a role of the installation. */
+interface Row {
+  readonly verdicts: readonly string[]
+  /** More exactly, to compare with somebody else. */
+  readonly answers: readonly string[]
+}
+
+async function rowOf(route: AccessedRoute, { role, own, of }: Holder): Promise<Row> {
+  const inOwn = await askIn(route, 'own', own)
+  const first = [role, verdictOf(inOwn)]
+  if (isForAll(route)) return { verdicts: first, answers: [role, exactly(inOwn)] }
+  const inOther = await askIn(route, 'other', own)
+  // Nothing may become of the projects that the other routes are asked about.
+  const ofAll = await ask(route, isNamed(route) ? 'default' : 'own', { ...of, 'belfry-project': 'own' })
+  return {
+    verdicts: [...first, hiddenIn(inOther), verdictOf(ofAll)],
+    answers: [role, ...[inOwn, inOther, ofAll].map(COUNTED.includes(named(route)) ? verdictOf : exactly)],
+  }
+}
+
+const exactly = ({ status, body }: Answer) => `${status} ${body?.code ?? ''}`
+
+/** The role that somebody has in a project, and in the installation. */
+interface Roles {
+  readonly ofProject?: string
+  readonly ofAll?: string
+}
+
+const verdictOn = (access: string, { ofProject = '', ofAll = '' }: Roles): string =>
+  [ALLOWED[ofProject], ALLOWED[ofAll], BEYOND[ofAll]].some((allowed) => allowed?.includes(access))
+    ? 'allowed'
+    : 'forbidden'
 
 test('the page of permissions lists every route', async () => {
   await expect(permissionsPage(ROUTES)).toMatchFileSnapshot('../../docs/reference/permissions.md')
 })
 
-describe.each(
-  ROUTES.filter(({ url }) => url !== OF_SESSION).map(
-    (route) => [`${route.method} ${route.url}`, route] as const,
-  ),
-)('%s', (_, route) => {
-  const { access } = route
-  const isForAll = access === 'public' || access === 'self'
+const withoutSession = ROUTES.filter(({ url }) => !OF_SESSION.includes(url))
 
-  test(`is for those who have the access ${access}`, async () => {
+describe.each(withoutSession.map((route) => [named(route), route] as const))('%s', (name, route) => {
+  const { access, method } = route
+  const isOfToken = access === 'token'
+  // Without a body nobody can tell which thing is not there.
+  const hidden = isOfToken ? 'unauthenticated' : method === 'HEAD' ? 'not found' : 'unknown project'
+  const verdictFor = (roles: Roles) => (isOfToken ? 'unauthenticated' : verdictOn(access, roles))
+  const rowFor = (role: string): string[] =>
+    isForAll(route)
+      ? [role, 'allowed']
+      : [role, verdictFor({ ofProject: role }), hidden, verdictFor({ ofAll: role })]
+
+  test(`is for those who have the access ${access}, by key or by session`, async () => {
     const without = await ask(route, 'own', {})
     const bad = await ask(route, 'own', { authorization: 'Bearer bf_none' })
-    const rows = []
-    for (const { role, own, of } of keys) {
-      const inOwn = await ask(route, 'own', { authorization: `Bearer ${own}`, 'belfry-project': 'own' })
-      const inOther = await ask(route, 'other', { authorization: `Bearer ${own}`, 'belfry-project': 'other' })
-      // Nothing may become of the projects that the other routes are asked about.
-      const project = isNamed(route) ? 'default' : 'own'
-      const ofAll = await ask(route, project, { authorization: `Bearer ${of}`, 'belfry-project': 'own' })
-      rows.push([role, verdictOf(inOwn), isForAll ? verdictOf(inOther) : hiddenIn(inOther), verdictOf(ofAll)])
-    }
+    const ended = await ask(route, 'own', { ...mixed, cookie: `belfry=${'x'.repeat(43)}` })
+    const [ofKeys, ofPeople]: [Row[], Row[]] = [[], []]
+    for (const key of keys) ofKeys.push(await rowOf(route, key))
+    for (const person of people) ofPeople.push(await rowOf(route, person))
 
-    expect([verdictOf(without), verdictOf(bad)]).toEqual(
-      Array(2).fill(access === 'public' ? 'allowed' : 'unauthenticated'),
+    expect([without, bad, ended].map(verdictOf)).toEqual(
+      Array(3).fill(access === 'public' ? 'allowed' : 'unauthenticated'),
     )
-    expect(rows).toEqual(
-      ROLES.map((role) => {
-        // Without a body nobody can tell which thing is not there.
-        const hidden = route.method === 'HEAD' ? 'not found' : 'unknown project'
-        if (isForAll) return [role, 'allowed', 'allowed', 'allowed']
-        if (access === 'token') return [role, 'unauthenticated', 'unauthenticated', 'unauthenticated']
-        const inProject = ALLOWED[role]?.includes(access) ?? false
-        const inInstallation = inProject || (BEYOND[role]?.includes(access) ?? false)
-        return [role, inProject ? 'allowed' : 'forbidden', hidden, inInstallation ? 'allowed' : 'forbidden']
-      }),
+    expect(ofKeys.map(({ verdicts }) => verdicts)).toEqual(ROLES.map(rowFor))
+    const ofMembers = ofKeys.slice(0, MEMBER_ROLES.length)
+    expect(ofPeople.map(({ answers }) => answers)).toEqual(
+      NOT_FOR_PEOPLE.includes(name)
+        ? MEMBER_ROLES.map((role) => [role, '403 forbidden', '404 not_found', '403 forbidden'])
+        : ofMembers.map(({ answers }) => answers),
     )
   })
+
+  // What is for all is the same in every project.
+  if (isForAll(route)) return
+  test('is for people by the role that counts in the project', async () => {
+    const [viewed, edited, foreign] = [
+      await askIn(route, 'own', mixed),
+      await askIn(route, 'second', mixed),
+      await askIn(route, 'other', mixed),
+    ]
+    const [managed, watched] = [await askIn(route, 'own', manager), await askIn(route, 'second', manager)]
+
+    const verdictOfPerson = (roles: Roles) =>
+      NOT_FOR_PEOPLE.includes(name) ? 'forbidden' : verdictFor(roles)
+    expect([verdictOf(viewed), verdictOf(edited), hiddenIn(foreign)]).toEqual([
+      verdictOfPerson({ ofProject: 'viewer' }),
+      verdictOfPerson({ ofProject: 'editor' }),
+      hidden,
+    ])
+    expect([verdictOf(managed), verdictOf(watched)]).toEqual([
+      verdictOfPerson({ ofProject: 'admin', ofAll: 'viewer' }),
+      verdictOfPerson({ ofAll: 'viewer' }),
+    ])
+  })
+})
+
+const changing = ROUTES.filter(({ method }) => !/GET|HEAD/.test(method))
+
+test.each(changing.map((route) => [named(route), route] as const))(
+  '%s takes the cookie of a session from our own pages only',
+  async (_, route) => {
+    const { cookie = '' } = mixed
+    const answers = []
+    for (const site of [{}, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }])
+      answers.push(await askIn(route, 'own', { cookie, ...site }))
+
+    expect(answers.map(exactly)).toEqual(Array(3).fill('403 foreign_origin'))
+  },
+)
+
+test.each(OF_SESSION)(
+  'POST %s ends sessions, and needs the cookie of one that our own page sends',
+  async (url) => {
+    const person = await asPerson(`leaving-by-${url.split('/').at(-1)}`, { own: 'viewer' })
+    const { cookie = '' } = person
+
+    const foreign = await send('POST', url, undefined, { cookie })
+    const stillThere = await send('GET', '/v1/me', undefined, person)
+    const left = await send('POST', url, undefined, person)
+    const gone = await send('GET', '/v1/me', undefined, person)
+    const byKey = await send('POST', url, undefined, admin)
+
+    expect([foreign.status, foreign.body.code, stillThere.status]).toEqual([403, 'foreign_origin', 200])
+    expect([left.status < 300, gone.status]).toEqual([true, 401])
+    expect(byKey.status).toBe(url.endsWith('everywhere') ? 401 : 204)
+  },
+)
+
+test('people cannot register workers, whose tokens are good for as long as a key', async () => {
+  const worker = { name: 'theirs', handlers: ['greet'] }
+  const person = people.find(({ role }) => role === 'admin')
+
+  const answer = await send('POST', '/v1/worker/register', worker, {
+    ...person?.own,
+    'belfry-project': 'own',
+  })
+
+  expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  expect(answer.body.detail).toContain('API key')
 })
 
 /** Whose operations look at the queue: what test/api/keys.test.ts shows of each of them. */
@@ -131,26 +277,23 @@ test('a key that is limited to queues changes nothing but what is in a queue', a
   const queues = { name: 'limited', role: 'admin', project: null, queues: ['a'] }
   const { body } = await send('POST', '/v1/keys', queues, admin)
   const headers = { authorization: `Bearer ${body.key}`, 'belfry-project': 'own' }
-  const changing = ROUTES.filter(
-    ({ method, access }) => !/GET|HEAD/.test(method) && !/read|public|self|token/.test(access),
-  )
-  const named = ({ method, url }: AccessedRoute) => `${method} ${url}`
+  const concerned = changing.filter(({ access }) => !/read|public|self|token/.test(access))
 
   const refused: string[] = []
-  for (const route of changing) {
+  for (const route of concerned) {
     const project = isNamed(route) ? 'default' : 'own'
     const { status, body } = await ask(route, project, headers)
     if (status === 403 && body.detail.includes('more than one queue')) refused.push(named(route))
   }
 
   expect(
-    changing
+    concerned
       .filter(({ isOfQueue }) => isOfQueue)
       .map(named)
       .sort(),
   ).toEqual([...OF_QUEUE].sort())
   expect(refused.sort()).toEqual(
-    changing
+    concerned
       .map(named)
       .filter((route) => !OF_QUEUE.includes(route))
       .sort(),

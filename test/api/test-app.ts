@@ -11,6 +11,7 @@ import { LogWriter } from '../../src/logs/log-writer.ts'
 import { RefusedRequests } from '../../src/operations/audit-log/refused-requests.ts'
 import { contextOf, systemCall } from '../../src/operations/context.ts'
 import { KeyBook } from '../../src/operations/keys/key-book.ts'
+import { signInPerson } from '../../src/operations/people/sign-in.ts'
 import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { SessionBook } from '../../src/operations/sessions/session-book.ts'
 import { UNCONFINED } from '../../src/outgoing/project-networks.ts'
@@ -38,6 +39,7 @@ export interface InjectedAnswer {
 }
 
 const MAX_LOG_BYTES = 1_048_576
+const ISSUER = 'https://identity.example/'
 
 interface TestAppOptions {
   readonly limits?: ScheduleLimits
@@ -128,7 +130,7 @@ async function createOneApp(
   readiness.enter('serving')
   const keys = new KeyBook({ db, wakeUps, clock, log: silentLogger(), adminKey: null, isLoopback: true })
   keys.start()
-  const rules = { idleMinutes: 720, maxHours: 168, issuer: null }
+  const rules = { idleMinutes: 720, maxHours: 168, issuer: ISSUER }
   const sessions = new SessionBook({ db, wakeUps, log: silentLogger(), rules })
   sessions.start()
   const app = await createApp({
@@ -200,7 +202,13 @@ async function createOneApp(
     }
   }
   const context = contextOf(facilities, systemCall('test', DEFAULT_PROJECT_ID))
-  return { app, context, send, refusedRequests }
+  /** Signs somebody in, and answers what their browser sends with every request of the dashboard. */
+  const signIn = async (email: string): Promise<Record<string, string>> => {
+    const identity = { issuer: ISSUER, subject: email, email, name: null, groups: [] }
+    const { token } = await signInPerson(context, sessions, identity)
+    return { cookie: `belfry=${token}`, origin: 'http://localhost', 'sec-fetch-site': 'same-origin' }
+  }
+  return { app, context, send, signIn, refusedRequests }
 }
 
 const isRaw = (body: unknown): body is string | Buffer => typeof body === 'string' || Buffer.isBuffer(body)

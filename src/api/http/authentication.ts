@@ -282,10 +282,18 @@ async function callOf(
     )
   request.caller = { actor, projectId: project.id }
   requireAccess({ grant, projectId: project.id }, access)
+  if (access === 'work' && actor.kind === 'person') throw workersNeedKeys()
   refuseArchived(project, access)
   if (changesMore(request, access)) requireAllQueues({ reach })
   return { projectId: project.id, actor, grant, reach }
 }
+
+/** The token of a worker is good for as long as the key that it registered with, and a person has none. */
+const workersNeedKeys = () =>
+  new Refusal(
+    'forbidden',
+    'Workers register with an API key, not with the session of a person. Create a key with the role worker.',
+  )
 
 /** Whether a request changes what is not in one queue. */
 const changesMore = (request: FastifyRequest, access: GrantedAccess): boolean =>
