@@ -70,7 +70,7 @@ test('the OpenAPI document describes every field, wherever a task goes in or out
   const { body: document } = await send('GET', '/openapi.json')
   const { CreateTaskInput, EditTaskInput, Task } = document.components.schemas
 
-  expect(Object.keys(CreateTaskInput.properties)).toEqual(NAMES)
+  expect(Object.keys(CreateTaskInput.properties)).toEqual([...NAMES, 'paused'])
   expect(Object.keys(EditTaskInput.properties)).toEqual([...NAMES, 'reason'])
   expect(Object.keys(Task.properties)).toEqual(expect.arrayContaining(NAMES))
 })

@@ -172,7 +172,9 @@ test('nothing is created without a yes, and tasks can be created paused', async 
   expect(paused.stdout).toContain(
     `belfry task list --tag crontab:${prefix} --field id | xargs -n 1 belfry task resume`,
   )
-  expect(await tasksOf(prefix)).toMatchObject([{ state: 'paused' }])
+  const [task, ...others] = await tasksOf(prefix)
+  expect(others).toEqual([])
+  expect(task).toMatchObject({ state: 'paused', pausedAt: task.createdAt })
 })
 
 test('a crontab is read from standard input, with a column of users, and told as JSON', async () => {

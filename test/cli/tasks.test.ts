@@ -329,7 +329,8 @@ test('a task comes from a file, from a pipe, and flags say what is different', a
 
   await belfry('task', 'create', '--file', file, '--priority', '2', '--paused')
 
-  expect(await json('task', 'show', 'from a file')).toMatchObject({ priority: 2, state: 'paused' })
+  const shown = await json('task', 'show', 'from a file')
+  expect(shown).toMatchObject({ priority: 2, state: 'paused', pausedAt: shown.createdAt })
 })
 
 test('a name cannot move the cursor or change colours', async () => {

@@ -99,6 +99,22 @@ test('a task waits for its file, says so, and runs at once when it arrives', asy
   expect(await shown(id)).toMatchObject({ state: 'scheduled', pausedAt: null, pauseReason: null })
 })
 
+test('a task that was created paused stays so when its file arrives, and waits for it when it is resumed before', async () => {
+  const [early, late] = [await aWait({ paused: true }), await aWait({ paused: true })]
+
+  await upload(early.file)
+  const stillPaused = await shown(early.id)
+  const resumed = await act(late.id, 'resume')
+  await upload(late.file)
+
+  expect(early.created).toMatchObject({ state: 'paused', pauseReason: null })
+  expect(stillPaused).toMatchObject({ state: 'paused', pauseReason: null })
+  expect(resumed.body).toMatchObject({ state: 'paused', pauseReason: 'Waiting for the upload of backup.sh' })
+  const scheduledFor = Date.parse(late.created.createdAt)
+  expect(await agendaOf(db, late.id)).toMatchObject([{ state: 'scheduled', ordinal: 1, scheduledFor }])
+  expect(await historyOf(db, late.id)).toEqual([])
+})
+
 test('its time waiting is not counted as being late', async () => {
   const { id, file } = await aWait({ schedule: { type: 'once', at: iso(Date.now() - 5 * MINUTE) } })
 

@@ -9,6 +9,8 @@ A task is a JSON object with the fields below. Only \`action\` is required, and 
 - \`POST /v1/tasks\` creates a task. A field that the request leaves out gets its default.
 - \`PUT /v1/tasks/by-key/{key}\` creates or replaces a task. A field that the request leaves out returns to its default.
 - \`PATCH /v1/tasks/{id}\` changes the fields that the request contains. Members of an object are changed one by one.
+- \`paused: true\` creates the task [paused](policies.md#pausing). It is part of the request and not a field of the task: replacing a task
+  does not change whether it is paused, and edits refuse it.
 
 Fields that can be null are null by default. On the [command line](commands.md#a-task-in-flags), \`--set field=json\` sets
 fields that have no flag. Durations are written like \`500ms\`, \`30s\`, \`5m\`, \`1h30m\` or \`2d\`, instants as RFC 3339.

@@ -18,9 +18,12 @@ export async function createTask(
   flags: Flags & ClientFlags & { readonly paused?: boolean },
 ): Promise<void> {
   const server = serverFrom(flags)
-  const input = { ...(await readTaskFlags(flags)), ...(name === undefined ? {} : { name: name || null }) }
+  const input = {
+    ...(await readTaskFlags(flags)),
+    ...(name === undefined ? {} : { name: name || null }),
+    ...(flags.paused ? { paused: true } : {}),
+  }
   const { id } = await namingFlags(flags, 'create', () => server.post<Task>('/v1/tasks', input))
-  if (flags.paused) await server.post(`/v1/tasks/${id}/pause`)
   const task = await server.get<Task>(`/v1/tasks/${id}?include=next`)
   const isForPeople = !flags.json && flags.field === undefined
   const notes = isForPeople ? await clockChanges(server, task) : []

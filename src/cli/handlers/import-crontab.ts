@@ -181,8 +181,8 @@ async function apply(
   const created = await create(
     server,
     tasks.filter(({ change }) => change === 'create'),
+    { isPaused },
   )
-  if (isPaused) for (const id of created.values()) await server.post(`/v1/tasks/${id}/pause`)
   const applied: Applied[] = []
   for (const planned of tasks) {
     const before = existing.get(planned.task.key)
@@ -196,12 +196,19 @@ async function apply(
   return applied
 }
 
-async function create(server: Server, tasks: readonly PlannedTask[]): Promise<ReadonlyMap<string, string>> {
+async function create(
+  server: Server,
+  tasks: readonly PlannedTask[],
+  { isPaused }: { readonly isPaused: boolean },
+): Promise<ReadonlyMap<string, string>> {
   if (tasks.length === 0) return new Map()
   const { items } = await naming(
     (pointer) => placeIn(tasks, pointer),
     'belfry import crontab --help',
-    () => server.post<{ items: Task[] }>('/v1/tasks/bulk', { tasks: tasks.map(({ task }) => task) }),
+    () =>
+      server.post<{ items: Task[] }>('/v1/tasks/bulk', {
+        tasks: tasks.map(({ task }) => (isPaused ? { ...task, paused: true } : task)),
+      }),
   )
   return new Map(items.map(({ id, key }) => [key ?? '', id]))
 }

@@ -12,6 +12,12 @@ export type TaskInput = { readonly action: GivenValue<TaskFields['action']> } & 
   readonly [Name in Exclude<FieldName, 'action'>]?: GivenValue<TaskFields[Name]> | undefined
 }
 
+/** A task to be made, and in which state: that is no field of it, so no version and no edit has it. */
+export type TaskCreation = TaskInput & {
+  /** Whether it is paused from the start: nothing of it is due until somebody resumes it. */
+  readonly paused?: boolean | undefined
+}
+
 /** A change of a task: the fields that it names. */
 export type TaskEdit = {
   readonly [Name in FieldName]?: GivenValue<TaskFields[Name]> | undefined

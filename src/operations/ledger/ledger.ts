@@ -9,6 +9,8 @@ import {
   type LedgerState,
   ledgerSteps,
 } from '../../core/ledger/ledger.ts'
+import { firstOccurrence } from '../../core/schedule/occurrences.ts'
+import { planOf } from '../../core/task/task.ts'
 import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -101,7 +103,7 @@ async function makeLedger(
   const live = await tx.run(store.liveOccurrences({ taskId, limit: MAX_LIVE_ROWS }))
   const skips = await tx.run(store.skipBefore({ taskId, from }))
   const [before = null] = await tx.run(store.occurrenceBefore({ taskId, from }))
-  const { now, createdAt, pausedAt, updatedAt, cancelledAt, version, definition } = task
+  const { now, createdAt, cancelledAt, version, definition } = task
   const present = { version, definition, until: null }
   const it: LedgerCase = {
     from,
@@ -109,7 +111,7 @@ async function makeLedger(
     now,
     createdAt,
     endedAt: cancelledAt,
-    pausedFrom: pausedAt === null ? null : updatedAt,
+    pausedFrom: pausedFrom(task),
     versions: [...past.slice(0, MAX_VERSIONS).reverse(), present],
     rows: [...skips, ...history, ...live],
     before,
@@ -122,6 +124,14 @@ async function makeLedger(
   const cuts = [ledger.cutAt, lastRow, lastVersion].filter((at) => at !== null)
   const manual = history.filter(({ kind }) => kind === 'manual').length
   return { ledger, manual, cutAt: cuts.length === 0 ? null : Math.min(...cuts) }
+}
+
+/** Up to where everything was recorded that a pause has passed over. What was due at once when it began is held, and not recorded. */
+function pausedFrom({ pausedAt, updatedAt, isPausedFromStart, definition }: store.LedgerTask): number | null {
+  if (pausedAt === null) return null
+  if (!isPausedFromStart || definition.schedule.type !== 'once') return updatedAt
+  const at = firstOccurrence(planOf(definition), Number.NEGATIVE_INFINITY)
+  return at === null ? updatedAt : Math.min(updatedAt, at - 1)
 }
 
 function shown({ entries }: Ledger, { show, offset, limit }: LedgerQuery) {

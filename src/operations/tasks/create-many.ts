@@ -5,7 +5,7 @@
 
 import type { z } from 'zod'
 import { located, Refusal } from '../../core/errors.ts'
-import type { TaskInput } from '../../core/task/task-input.ts'
+import type { TaskCreation } from '../../core/task/task-input.ts'
 import { mapInTurns, Turns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
@@ -31,7 +31,7 @@ import { withWaits } from './task-files.ts'
 export interface CreateManyRequest {
   readonly items: readonly ListItem[]
   /** What each of them is checked against. */
-  readonly schema: z.ZodType<TaskInput>
+  readonly schema: z.ZodType<TaskCreation>
   readonly traceparent: string | null
   readonly idempotencyKey: string | null
   /** What the request is, for telling a repetition from another one. */
@@ -85,7 +85,7 @@ export async function createManyTasks(context: Context, request: CreateManyReque
  */
 async function made(
   context: Context,
-  inputs: readonly TaskInput[],
+  inputs: readonly TaskCreation[],
   { traceparent, limits }: { readonly traceparent: string | null; readonly limits: TaskLimits },
 ): Promise<NewTask[]> {
   const made = await mapInTurns(inputs, (input, i) =>
@@ -102,7 +102,7 @@ async function validated({
   schema,
   idempotencyKey,
   address,
-}: CreateManyRequest): Promise<{ inputs: TaskInput[]; repeat: Repeatable | null }> {
+}: CreateManyRequest): Promise<{ inputs: TaskCreation[]; repeat: Repeatable | null }> {
   const repeat = idempotencyKey === null ? null : new PiecewiseRepeatable(idempotencyKey, address)
   repeat?.add('{"tasks":[')
   const inputs = await checkedItems(items, {

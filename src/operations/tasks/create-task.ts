@@ -1,7 +1,7 @@
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { type Lane, laneOf } from '../../core/run/lane.ts'
-import type { TaskInput } from '../../core/task/task-input.ts'
+import type { TaskCreation } from '../../core/task/task-input.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import { insertTasks, type NewTask, type RememberedAnswer, type TaskRow } from '../../store/tasks/tasks.ts'
 import { requireQueueOf } from '../access/require.ts'
@@ -12,12 +12,13 @@ import { limitsStorage, withRoom } from '../limits/admit-tasks.ts'
 import { bytesOf, keepLimits, limitsOf, type TaskLimits } from '../limits/task-limits.ts'
 import { inTransactionFor, keepTokens, withoutTokens } from '../secrets/slack-tokens.ts'
 import { defineTask, firstRow } from './define-task.ts'
+import { pausedFromStart } from './paused-from-start.ts'
 import { refuseProgramLimits } from './program-limits.ts'
-import { inTransactionWithFiles, markWaits, namesFiles } from './task-files.ts'
+import { inTransactionWithFiles, namesFiles } from './task-files.ts'
 
 /** A task to create, and what the request that asks for it brings along. */
 export interface CreateRequest {
-  readonly input: TaskInput
+  readonly input: TaskCreation
   readonly traceparent: string | null
   readonly repeat: Repeatable | null
   /** Turns the stored task into the body of the answer. */
@@ -96,7 +97,6 @@ export async function storeTasks(db: Queryable, { tasks, pointer, statement }: B
   try {
     const [result] = await db.run(statement)
     if (result?.stored !== tasks.length) throw new AnsweredMeanwhile()
-    await markWaits(db, tasks)
   } catch (error) {
     if (violatedConstraint(error) === 'task_by_key') throw keyInUse(tasks, error, pointer)
     throw error
@@ -106,7 +106,7 @@ export async function storeTasks(db: Queryable, { tasks, pointer, statement }: B
 /** From what was asked for to what is stored. */
 export function newTask(
   context: Context,
-  input: TaskInput,
+  input: TaskCreation,
   { traceparent, limits }: { traceparent: string | null; limits: TaskLimits },
 ): { task: NewTask; lane: Lane } {
   const { projectId, clock } = context
@@ -130,8 +130,10 @@ export function newTask(
     shard: shardOf(id),
     lane: lane.id,
     first: first && { runId: uuidv7(), ...first },
+    pause: null,
   }
-  return { task, lane }
+  const isPaused = input.paused === true
+  return { task: isPaused ? pausedFromStart(task, { reason: null, awaitsFiles: false }) : task, lane }
 }
 
 /** A task that was just made, as reading it would show it. Written out: leaving members out of a copy costs seven microseconds. */
@@ -147,14 +149,14 @@ export function rowOf(task: NewTask): TaskRow {
     definition: task.definition,
     createdAt: task.createdAt,
     updatedAt: task.createdAt,
-    pausedAt: task.wait ? task.createdAt : null,
-    pauseReason: task.wait?.reason ?? null,
+    pausedAt: task.pause ? task.createdAt : null,
+    pauseReason: task.pause?.reason ?? null,
     resumeAt: null,
     skipUntil: null,
     skipReason: null,
     cancelledAt: null,
     deletedAt: null,
-    state: task.wait ? 'paused' : 'scheduled',
+    state: task.pause ? 'paused' : 'scheduled',
     nextAt: task.first?.at ?? null,
     openRun: null,
   }

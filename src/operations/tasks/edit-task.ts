@@ -29,6 +29,7 @@ import { keepLimits, limitsOf } from '../limits/task-limits.ts'
 import { keepTokens, withoutTokens } from '../secrets/slack-tokens.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
+import { onceHeld } from './once-ahead.ts'
 import { endOverdue, endWait, recordPause } from './pause-task.ts'
 import { refuseProgramLimits } from './program-limits.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
@@ -144,7 +145,8 @@ export async function redefine(
       reason: note.reason,
     })
     if (task.pausedAt !== null) {
-      if (!task.awaitsFiles || !isSameOnce(task.definition, definition))
+      const isWaiting = task.awaitsFiles || (await onceHeld(tx, task)) !== null
+      if (!isWaiting || !isSameOnce(task.definition, definition))
         await recordPause(tx, { task, projectId, until: updatedAt })
       await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
       return task.awaitsFiles

@@ -1,13 +1,13 @@
 /**
  * Pausing and resuming. A pause takes the next row away; what would have been due meanwhile is recorded
  * as skipped, up to the pause when it begins, and from there on when it ends or the task is edited. A task that waits for files is
- * paused too (file-waits.ts), until a user pauses it or the files are there.
+ * paused too (file-waits.ts), until a user pauses it or the files are there. Tasks can also begin with a pause (paused-from-start.ts).
  */
 
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
-import { firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { utc, utcOrNull } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -16,15 +16,8 @@ import * as changes from '../../store/tasks/task-statements.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
-import {
-  haltTask,
-  lockLiving,
-  nextOrdinal,
-  recordDue,
-  recordSkipped,
-  writeAhead,
-  writeNext,
-} from './settle.ts'
+import { onceAhead, onceHeld, writeOnce } from './once-ahead.ts'
+import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
 import { dropSkips } from './skip-next.ts'
 import { refuseMissingFiles, waitOfStored } from './task-files.ts'
 
@@ -174,10 +167,12 @@ interface PauseEnd {
 /** A task whose files are not there goes on waiting for them; what was passed over up to now is recorded. */
 async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEnd): Promise<number | null> {
   if (task.awaitsFiles) return endWait(tx, { task, projectId, now })
-  await recordPause(tx, { task, projectId, until: now })
+  const held = await onceHeld(tx, task)
+  if (held === null) await recordPause(tx, { task, projectId, until: now })
   await tx.run(changes.markResumed(task.id, reason))
   if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(changes.markSkipped(task.id, null, null))
   const wait = await waitOfStored(tx, projectId, task.definition.action)
+  if (wait === null && held !== null) return writeOnce(tx, { task, projectId, at: held, now })
   if (wait === null) return goOn(tx, { task, projectId, now })
   await tx.run(
     changes.markPaused(task.id, task.nextOrdinal, { reason: wait, until: null, awaitsFiles: true }),
@@ -193,6 +188,16 @@ interface PausedStretch {
 
 /** Records what was passed over since the pause began, or since it was recorded last. */
 export async function recordPause(tx: Queryable, { task, projectId, until }: PausedStretch): Promise<void> {
+  const held = await onceHeld(tx, task)
+  if (held !== null)
+    return recordSkipped(tx, {
+      task,
+      projectId,
+      ordinal: task.nextOrdinal,
+      reason: 'paused',
+      after: held - 1,
+      until,
+    })
   const [latest] = await tx.run(changes.latestOccurrence(task.id))
   // A row that was fired a little ahead of its instant, just before the pause, is not passed over.
   const after = Math.max(task.updatedAt, latest?.until ?? Number.NEGATIVE_INFINITY)
@@ -212,39 +217,14 @@ export async function endWait(
   tx: Queryable,
   { task, projectId, now }: { task: changes.LockedTask; projectId: string; now: number },
 ): Promise<number | null> {
-  const { id: taskId, definition, version } = task
+  const { id: taskId, definition } = task
   const isOnce = definition.schedule.type === 'once'
   if (!isOnce) await recordPause(tx, { task, projectId, until: now })
   await tx.run(changes.markResumed(taskId, null))
   if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(changes.markSkipped(taskId, null, null))
   if (!isOnce) return goOn(tx, { task, projectId, now })
   const at = await onceAhead(tx, task)
-  if (at === null) return null
-  const next = {
-    taskId,
-    projectId,
-    definition,
-    version,
-    at,
-    ordinal: await nextOrdinal(tx, task),
-    delayMs: null,
-  }
-  if (at > now) await writeNext(tx, next)
-  else await writeNext(tx, { ...next, jitterMs: Math.min(Math.ceil(now - at), MAX_PUT_OFF_MS) })
-  return Math.max(at, now)
-}
-
-/** As much as an occurrence can be put off. */
-const MAX_PUT_OFF_MS = 2_147_483_647
-
-/** When a one-off is due that has come to nothing yet. */
-async function onceAhead(
-  tx: Queryable,
-  { id, definition }: Pick<changes.LockedTask, 'id' | 'definition'>,
-): Promise<number | null> {
-  const at = firstOccurrence(planOf(definition), Number.NEGATIVE_INFINITY)
-  const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(id, at))
-  return known?.exists ? null : at
+  return at === null ? null : writeOnce(tx, { task, projectId, at, now })
 }
 
 async function goOn(

@@ -8,10 +8,11 @@ import { invalidInput, MAX_PROBLEMS, Refusal } from '../../core/errors.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import type { Use } from '../../store/limits/project-use.ts'
-import { holdFiles, markAwaiting, missingFiles, type NeededFile } from '../../store/tasks/file-waits.ts'
+import { holdFiles, missingFiles, type NeededFile } from '../../store/tasks/file-waits.ts'
 import type { NewTask } from '../../store/tasks/tasks.ts'
 import type { Context } from '../context.ts'
 import { admitTasks, limitsStorage, type StorageLimits } from '../limits/admit-tasks.ts'
+import { pausedFromStart } from './paused-from-start.ts'
 
 /** Files that one statement locks. */
 const HELD_AT_ONCE = 1_000
@@ -70,7 +71,7 @@ function waitReason(names: readonly string[]): string {
   return `Waiting for the upload of ${shown}${more}`
 }
 
-/** New tasks, those with files as their files allow: one that has to wait has no first row. */
+/** New tasks, those with files as their files allow: one that has to wait has no first row. One that is paused is so already. */
 export async function withWaits(
   tx: Queryable,
   projectId: string,
@@ -87,8 +88,8 @@ export async function withWaits(
     if (!namesFiles(task)) return task
     const { action } = task.definition
     refuseUnknown(action, files, pointer(index))
-    const reason = reasonOf(action, files)
-    return reason === null ? task : { ...task, first: null, wait: { reason, first: task.first?.at ?? null } }
+    const reason = task.pause ? null : reasonOf(action, files)
+    return reason === null ? task : pausedFromStart(task, { reason, awaitsFiles: true })
   })
 }
 
@@ -111,24 +112,6 @@ export const inTransactionWithFiles = <T>(
 
 export const namesFiles = ({ definition: { action } }: Pick<NewTask, 'definition'>): boolean =>
   action.type === 'exec' && filesNamedBy(action).length > 0
-
-/** Notes which of the tasks that were just stored wait. */
-export async function markWaits(tx: Queryable, tasks: readonly NewTask[]): Promise<void> {
-  const waits = tasks.flatMap(({ id, createdAt, wait }) =>
-    wait
-      ? [
-          {
-            taskId: id,
-            at: createdAt,
-            reason: wait.reason,
-            // An occurrence at the very instant of the creation is the first that is passed over.
-            recordedUntil: wait.first === createdAt ? createdAt - 1 : createdAt,
-          },
-        ]
-      : [],
-  )
-  if (waits.length > 0) await tx.run(markAwaiting(waits))
-}
 
 /** Refuses to run what has not been uploaded. */
 export async function refuseMissingFiles(tx: Queryable, projectId: string, action: Action): Promise<void> {

@@ -1,5 +1,5 @@
 import { Refusal } from '../../core/errors.ts'
-import { replacedBy, type TaskEdit, type TaskInput } from '../../core/task/task-input.ts'
+import { replacedBy, type TaskCreation, type TaskEdit, type TaskInput } from '../../core/task/task-input.ts'
 import { utc } from '../../core/values/utc.ts'
 import { findTasks, type TaskRow } from '../../store/tasks/tasks.ts'
 import type { Context } from '../context.ts'
@@ -11,7 +11,8 @@ import { getTask, getTaskByKey } from './read-tasks.ts'
 /** A whole task for a key, whether or not there is one yet. */
 export interface UpsertRequest {
   readonly key: string
-  readonly input: TaskInput
+  /** One that is there stays paused, or not, as it is. */
+  readonly input: TaskCreation
   readonly traceparent: string | null
   readonly expected: ExpectedVersion
   readonly by: string | null

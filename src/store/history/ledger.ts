@@ -14,6 +14,8 @@ export interface LedgerTask {
   readonly createdAt: number
   readonly updatedAt: number
   readonly pausedAt: number | null
+  /** The pause began when the task was created. */
+  readonly isPausedFromStart: boolean
   readonly cancelledAt: number | null
   readonly version: number
   readonly definition: TaskDefinition
@@ -25,8 +27,8 @@ const WITHOUT_ACTION = '{action,metadata}'
 export const ledgerTask = ({ projectId, taskId }: { projectId: string; taskId: string }) =>
   reading(
     sql<Omit<LedgerTask, 'definition'> & { definition: StoredDefinition }>`
-      select now() as now, created_at as "createdAt", updated_at as "updatedAt", paused_at as "pausedAt", cancelled_at as "cancelledAt",
-             version, definition::jsonb - ${WITHOUT_ACTION}::text[] as definition
+      select now() as now, created_at as "createdAt", updated_at as "updatedAt", paused_at as "pausedAt",
+             coalesce(paused_at = created_at, false) as "isPausedFromStart", cancelled_at as "cancelledAt", version, definition::jsonb - ${WITHOUT_ACTION}::text[] as definition
       from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null`,
     (rows): LedgerTask[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) })),
   )

@@ -24,28 +24,6 @@ export const missingFiles = (projectId: string, ids: readonly string[]) => sql<{
   where f.ready_at is null
   order by i.id`
 
-/** A new task that has to wait. */
-export interface NewWait {
-  readonly taskId: string
-  readonly at: number
-  readonly reason: string
-  /** Up to here nothing was due that it did not run. */
-  readonly recordedUntil: number
-}
-
-/** Lets tasks wait that were just made. */
-export const markAwaiting = (waits: readonly NewWait[]) => sql`
-  with input as materialized (
-    select task_id, to_timestamp(at_ms / 1000) as at, reason, to_timestamp(recorded_ms / 1000) as recorded_until
-    from unnest(${list(waits, (w) => w.taskId)}::uuid[], ${list(waits, (w) => w.at)}::float8[],
-                ${list(waits, (w) => w.reason)}::text[], ${list(waits, (w) => w.recordedUntil)}::float8[])
-      as i(task_id, at_ms, reason, recorded_ms)
-  ), noted as (
-    insert into task_pause (task_id, paused_at, reason) select task_id, at, reason from input
-  )
-  update task t set paused_at = i.at, pause_reason = i.reason, awaits_files = true, updated_at = i.recorded_until
-  from input i where t.id = i.task_id`
-
 /** A task that waits for nothing any more. */
 export interface EndedWait {
   readonly id: string

@@ -27,6 +27,8 @@ export interface LockedTask {
   /** While the task is paused: up to here everything that was passed over has been recorded. */
   readonly updatedAt: number
   readonly pausedAt: number | null
+  /** The pause began when the task was created. */
+  readonly isPausedFromStart: boolean
   /** It is paused because files that it names have not been uploaded yet. */
   readonly awaitsFiles: boolean
   readonly cancelledAt: number | null
@@ -38,7 +40,7 @@ export const lockTask = (projectId: string, taskId: string) =>
   reading(
     sql<LockedTask>`
       select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", updated_at as "updatedAt",
-             paused_at as "pausedAt", awaits_files and paused_at is not null as "awaitsFiles", cancelled_at as "cancelledAt", skip_until as "skipUntil"
+             paused_at as "pausedAt", coalesce(paused_at = created_at, false) as "isPausedFromStart", awaits_files and paused_at is not null as "awaitsFiles", cancelled_at as "cancelledAt", skip_until as "skipUntil"
       from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null
       for update`,
     withDefinitions,

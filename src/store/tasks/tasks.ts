@@ -54,10 +54,18 @@ export interface NewTask {
   readonly createdAt: number
   readonly shard: number
   readonly lane: number
-  /** The first occurrence, or null when the task only runs when triggered, or waits. */
+  /** The first occurrence, or null when the task only runs when triggered, or is paused. */
   readonly first: FirstRow | null
-  /** Why it waits for files, and when it would have been due first. */
-  readonly wait?: { readonly reason: string; readonly first: number | null }
+  readonly pause?: FirstPause | null
+}
+
+/** The pause that a task begins with. */
+export interface FirstPause {
+  readonly reason: string | null
+  /** It lasts until files that the task names are there, rather than until somebody resumes it. */
+  readonly awaitsFiles: boolean
+  /** Up to here nothing was due that it did not run. */
+  readonly recordedUntil: number
 }
 
 /** The row that a task begins with. */
@@ -97,6 +105,7 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
   const forms = tasks.map(({ definition }) => storedForm(definition))
   const uses = usesOf(tasks)
   const files = fileUsesOf(tasks)
+  const pauses = tasks.some(({ pause }) => pause) ? pausesOf(tasks) : NO_PAUSES
   const statement = sql<{ stored: number }>`
     with remembered as (
       insert into idempotency (project_id, key, fingerprint, status, answer)
@@ -109,16 +118,16 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
       select * from unnest(
         ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => list(t.tags, (tag) => tag))}::text[], ${list(tasks, (t) => t.definition.action.type)}::text[],
         ${jsonList(forms, (form) => form)}::json[], ${list(forms, (form) => briefForm(form, 1))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
-        ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[], ${list(tasks, (t) => t.first?.jitterMs ?? null)}::integer[])
-        with ordinality as i(id, key, name, owner, tags, type, definition, brief, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms, n)
+        ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[], ${list(tasks, (t) => t.first?.jitterMs ?? null)}::integer[]${pauses.values})
+        with ordinality as i(id, key, name, owner, tags, type, definition, brief, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms${pauses.names}, n)
       where not ${remember !== null}::boolean or exists (select from remembered)
     ), stored as (
-      insert into task (id, project_id, key, name, owner, action_type, tags, definition, brief, created_at, updated_at)
+      insert into task (id, project_id, key, name, owner, action_type, tags, definition, brief, created_at, updated_at${pauses.columns})
       select id, (select id from project where id = ${projectId} for key share), key, name, owner, type, tags::text[], definition, brief,
-             to_timestamp(created_ms / 1000), to_timestamp(created_ms / 1000)
+             to_timestamp(created_ms / 1000), ${pauses.stored}
       from input
       returning 1
-    ), scheduled as (
+    )${pauses.noted}, scheduled as (
       insert into agenda (run_id, task_id, project_id, shard, lane, priority, wake_at, scheduled_for, version, ordinal, delay_ms, jitter_ms)
       select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp((due_ms + coalesce(jitter_ms, 0)) / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms, jitter_ms
       from input where run_id is not null
@@ -126,12 +135,35 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
       insert into audit_entry (id, at, project_id, actor_kind, actor_id, actor_name, address, request_id, reason,
                                action, subject_kind, subject_id, subject_name, after)
       select ${numberedEntryId}, c.at, ${projectId}::uuid, ${origin.actorKind}, ${origin.actorId}, ${origin.actorName}, ${origin.address},
-             ${origin.requestId}::uuid, ${origin.reason}, 'task.create', 'task', input.id::text, coalesce(input.name, input.key), '{"version":1}'
+             ${origin.requestId}::uuid, ${origin.reason}, 'task.create', 'task', input.id::text, coalesce(input.name, input.key), ${pauses.told}
       from input cross join c
     )${uses.length === 0 ? part`` : part`, ${secretUses(projectId, uses)}`}${files.length === 0 ? part`` : part`, ${fileUses(projectId, files)}`}
     select count(*)::integer as stored from stored`
   // It only inserts: there is one plan, however many tasks there are.
   return keepingPlan(statement, 'always')
+}
+
+/** The pauses that tasks begin with, as parts of the statement; without any it says nothing of them. */
+const pausesOf = (tasks: readonly NewTask[]) => ({
+  values: part`, ${list(tasks, (t) => t.pause?.recordedUntil ?? null)}::float8[], ${list(tasks, (t) => t.pause?.reason ?? null)}::text[], ${list(tasks, (t) => t.pause?.awaitsFiles ?? false)}::boolean[]`,
+  names: part`, recorded_ms, pause_reason, awaits_files`,
+  columns: part`, paused_at, pause_reason, awaits_files`,
+  stored: part`to_timestamp(coalesce(recorded_ms, created_ms) / 1000),
+             case when recorded_ms is not null then to_timestamp(created_ms / 1000) end, pause_reason, awaits_files`,
+  noted: part`, paused as (
+      insert into task_pause (task_id, paused_at, reason)
+      select id, to_timestamp(created_ms / 1000), pause_reason from input where recorded_ms is not null
+    )`,
+  told: part`case when recorded_ms is null or awaits_files then '{"version":1}'::jsonb else '{"version":1,"paused":true}' end`,
+})
+
+const NO_PAUSES: ReturnType<typeof pausesOf> = {
+  values: part``,
+  names: part``,
+  columns: part``,
+  stored: part`to_timestamp(created_ms / 1000)`,
+  noted: part``,
+  told: part`'{"version":1}'`,
 }
 
 /** The secrets that tasks refer to: most refer to none. */

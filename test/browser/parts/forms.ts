@@ -177,7 +177,10 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     await fill({ From: 'e@example.com', 'Reply to': 'f@example.com' })
     await save()
 
-    expect(await taskNamed('all of http')).toMatchObject({
+    const http = await taskNamed('all of http')
+    expect(http).toMatchObject({
+      state: 'paused',
+      pausedAt: http.createdAt,
       action: { type: 'http', followRedirects: 3, connectTimeout: '2s', firstByteTimeout: '5s' },
       schedule: { type: 'every', anchor: '2026-01-01T00:15:00.000Z' },
     })

@@ -4,7 +4,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { createTask, pauseTask, taskKeys, taskQuery } from '../../api/tasks.ts'
+import { createTask, taskKeys, taskQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { Found } from '../../components/found.tsx'
 import { Bones } from '../../components/panel.tsx'
@@ -70,9 +70,9 @@ function NewTask({ name, start }: NewTaskProps) {
   const keyFor = useKeyFor()
   const { preview, problems } = usePreview(draft)
   const save = useMutation({
-    mutationFn: async ({ isPaused }: { isPaused: boolean }) => {
-      const task = await createTask(inputOf(draft), keyFor(JSON.stringify(inputOf(draft))))
-      return isPaused ? pauseTask(task.id) : task
+    mutationFn: ({ isPaused }: { isPaused: boolean }) => {
+      const input = { ...inputOf(draft), ...(isPaused ? { paused: true } : {}) }
+      return createTask(input, keyFor(JSON.stringify(input)))
     },
     onSuccess: async (task) => {
       forget()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ACTION_TYPES } from '../../../core/action/action.ts'
 import { TASK_STATES } from '../../../core/task/task.ts'
-import type { TaskEdit, TaskInput } from '../../../core/task/task-input.ts'
+import type { TaskCreation, TaskEdit } from '../../../core/task/task-input.ts'
 import { type Includable, NEXT_SHOWN, RECENT_SHOWN } from '../../../operations/tasks/enrich-tasks.ts'
 import { Instant, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
@@ -12,8 +12,14 @@ export const TaskKey = fieldValue('key').describe('Your own identifier for the t
 /** The name of a queue, short enough for an address. */
 export const QueueName = fieldValue('queue')
 
-export const CreateTask: z.ZodType<TaskInput, TaskInput> = z
-  .strictObject({ ...GIVEN_FIELDS, action: GIVEN_FIELDS.action.unwrap() })
+const Paused = z
+  .boolean()
+  .describe(
+    'Create the task paused: nothing of it is due until it is resumed. Replacing a task does not change whether it is paused.',
+  )
+
+export const CreateTask: z.ZodType<TaskCreation, TaskCreation> = z
+  .strictObject({ ...GIVEN_FIELDS, action: GIVEN_FIELDS.action.unwrap(), paused: Paused.optional() })
   .meta({ id: 'CreateTask' })
 
 /** A word on why something is changed, kept with the version that comes of it. */

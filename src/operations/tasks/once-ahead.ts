@@ -1,0 +1,48 @@
+/**
+ * One-offs whose instant has passed during a pause and which run all the same when it ends: those of tasks that waited for files, and those
+ * that were due at once when their task was created paused. Any other one-off is over when its instant passes during a pause.
+ */
+import { firstOccurrence } from '../../core/schedule/occurrences.ts'
+import { planOf } from '../../core/task/task.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import * as changes from '../../store/tasks/task-statements.ts'
+import { nextOrdinal, writeNext } from './settle.ts'
+
+/** When a one-off is due that has come to nothing yet. */
+export async function onceAhead(
+  tx: Queryable,
+  { id, definition }: Pick<changes.LockedTask, 'id' | 'definition'>,
+): Promise<number | null> {
+  if (definition.schedule.type !== 'once') return null
+  const at = firstOccurrence(planOf(definition), Number.NEGATIVE_INFINITY)
+  const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(id, at))
+  return known?.exists ? null : at
+}
+
+/** When a one-off was due that has been held since its task was created paused: it was due at once, or became so by an edit. */
+export async function onceHeld(tx: Queryable, task: changes.LockedTask): Promise<number | null> {
+  const { pausedAt, updatedAt, isPausedFromStart, awaitsFiles } = task
+  if (pausedAt === null || !isPausedFromStart || awaitsFiles) return null
+  const at = await onceAhead(tx, task)
+  return at !== null && at <= Math.max(pausedAt, updatedAt) ? at : null
+}
+
+/** As much as an occurrence can be put off. */
+const MAX_PUT_OFF_MS = 2_147_483_647
+
+interface Once {
+  readonly task: changes.LockedTask
+  readonly projectId: string
+  readonly at: number
+  readonly now: number
+}
+
+/** Writes the row of a one-off, due at its instant or else now. Answers when it is due. */
+export async function writeOnce(tx: Queryable, { task, projectId, at, now }: Once): Promise<number> {
+  const { id: taskId, definition, version } = task
+  const ordinal = await nextOrdinal(tx, task)
+  const next = { taskId, projectId, definition, version, at, ordinal, delayMs: null }
+  if (at > now) await writeNext(tx, next)
+  else await writeNext(tx, { ...next, jitterMs: Math.min(Math.ceil(now - at), MAX_PUT_OFF_MS) })
+  return Math.max(at, now)
+}
