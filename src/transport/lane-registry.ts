@@ -2,21 +2,40 @@ import type { LRUCache } from 'lru-cache'
 import type { Lane, SideLane } from '../core/run/lane.ts'
 import { growingCache } from '../runtime/growing-cache.ts'
 import type { Queryable } from '../store/database/database.ts'
-import { registerLanes } from '../store/queues/queues.ts'
+import { restoreLanes } from '../store/queues/lost-lanes.ts'
+import { registerLanes, settledGates } from '../store/queues/queues.ts'
 import { registerSideLanes } from '../store/queues/side-lanes.ts'
 
 /**
- * This process makes each lane known once an hour, and when its limits change: so a queue counts as used as long as it is, and
- * nothing is remembered of one that was removed.
+ * Makes lanes known. This process does it once an hour: so a queue counts as used as long as it is, and nothing is remembered of one that
+ * was removed. Gates are another matter where a task is defined, because the limits of a concurrency key are those that were said last,
+ * on whichever node: whether a gate is as a task says is looked up each time.
  */
 export class LaneRegistry {
-  readonly #known: LRUCache<number, string>
+  readonly #known: LRUCache<number, true>
 
   constructor(now: () => number = () => performance.now()) {
     this.#known = growingCache(MAX_LANES_KNOWN, { ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now } })
   }
 
-  /** Registers what is not known yet, before any row refers to it. */
+  /** Those lanes of tasks to be stored that `register` has to make known, or whose gates have other limits. It locks nothing. */
+  async unregistered(db: Queryable, lanes: readonly Lane[]): Promise<readonly Lane[]> {
+    const gated = lanes.filter(({ gate }) => gate !== null)
+    const settled = gated.length === 0 ? [] : await db.run(settledGates(gated))
+    const asSaid = new Set(settled.map(({ id }) => id))
+    return lanes.filter(({ id, gate }) => (gate === null ? !this.#isKnown(id) : !asSaid.has(id)))
+  }
+
+  /**
+   * Registers lanes in the transaction that stores the tasks, so that tasks which are refused change no limit; and last, because queues
+   * and gates stay locked until the commit. What it answers is called once that is there.
+   */
+  async register(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
+    if (lanes.length > 0) await tx.run(registerLanes(lanes))
+    return () => this.#note(lanes)
+  }
+
+  /** Makes lanes of stored tasks known, unless they are. Limits stay as they are. */
   async ensure(db: Queryable, lanes: readonly Lane[]): Promise<void> {
     const note = await this.ensureWithin(db, lanes)
     note()
@@ -24,15 +43,19 @@ export class LaneRegistry {
 
   /** The same within a transaction. What it answers is called once that is committed. */
   async ensureWithin(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
-    const missing = lanes.filter((lane) => this.#known.get(lane.id) !== limitsOf(lane))
-    if (missing.length > 0) await tx.run(registerLanes(missing))
-    return () => {
-      for (const lane of missing) this.#known.set(lane.id, limitsOf(lane))
-    }
+    const missing = lanes.filter(({ id }) => !this.#isKnown(id))
+    if (missing.length > 0) await tx.run(restoreLanes(missing.map((lane) => ({ ...lane, isLate: false }))))
+    return () => this.#note(missing)
+  }
+
+  #isKnown(id: number): boolean {
+    return this.#known.get(id) === true
+  }
+
+  #note(lanes: readonly Lane[]): void {
+    for (const { id } of lanes) this.#known.set(id, true)
   }
 }
-
-const limitsOf = ({ gate }: Lane): string => (gate ? `${gate.places} ${gate.rate} ${gate.burst}` : '')
 
 /** Makes side lanes known before runs are put there. It remembers them for much less time than they stay unused. */
 export class SideLaneRegistry {

@@ -7,7 +7,6 @@ import { mapInTurns } from '../../runtime/turns.ts'
 import { secretBinding } from '../../secrets/vault.ts'
 import { appendEntries } from '../../store/audit-log/audit-log.ts'
 import type { Database, Queryable } from '../../store/database/database.ts'
-import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { lockProject } from '../../store/projects/projects.ts'
 import { closeForSealing, noteKey } from '../../store/secrets/keys.ts'
 import { holdSecrets, insertSecrets, insertSecretVersions } from '../../store/secrets/secrets.ts'
@@ -76,13 +75,6 @@ export async function keepTokens(tx: Queryable, context: Context, tokens: Tokens
   )
   await tx.run(appendEntries(entries))
 }
-
-/** Stores something, in a transaction where tokens have to be kept with it. */
-export const inTransactionFor = <T>(
-  tokens: Tokens,
-  db: Database,
-  store: (db: Queryable) => Promise<T>,
-): Promise<T> => (tokens.size === 0 ? store(db) : withDeadlockRetry(db, store))
 
 async function missing(tx: Queryable, projectId: string, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return []

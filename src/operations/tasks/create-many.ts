@@ -5,6 +5,7 @@
 
 import type { z } from 'zod'
 import { located, Refusal } from '../../core/errors.ts'
+import type { Lane } from '../../core/run/lane.ts'
 import type { TaskCreation } from '../../core/task/task-input.ts'
 import { mapInTurns, Turns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -63,37 +64,39 @@ export async function createManyTasks(context: Context, request: CreateManyReque
   const answer = await answerOnce(context, repeat, async () => {
     const limits = await limitsOf(context)
     const { inputs, tokens } = await withoutTokens(context, given)
-    const wanted = await made(context, inputs, { traceparent, limits })
+    const { tasks: wanted, lanes } = await made(context, inputs, { traceparent, limits })
+    const unregistered = await context.lanes.unregistered(context.db, lanes)
     const use = limitsStorage(limits.project) ? storageOf(wanted) : null
-    return withDeadlockRetry(context.db, async (tx) => {
+    let noteLanes = () => {}
+    const first = await withDeadlockRetry(context.db, async (tx) => {
       if (use) await admitTasks(tx, context, limits.project, use)
       if (tokens.size > 0) await keepTokens(tx, context, tokens)
       const tasks = await withWaits(tx, context.projectId, wanted, pointerTo)
       hints = tasks.flatMap(({ shard, first }) =>
         first ? { shard, at: first.at + (first.jitterMs ?? 0) } : [],
       )
-      return storeAll(context, tx, { tasks, ends, repeat, write, isLong })
+      const stored = await storeAll(context, tx, { tasks, ends, repeat, write, isLong })
+      noteLanes = await context.lanes.register(tx, unregistered)
+      return stored
     })
+    noteLanes()
+    return first
   })
   if (!answer.isReplay) context.wakeUps.announceDue(hints)
   return answer
 }
 
-/**
- * The tasks to store, their lanes registered. This comes before the transaction: whoever holds a connection must not wait for another
- * one, and queues would stay locked as long as everything takes.
- */
+/** The tasks to store, and their lanes. */
 async function made(
   context: Context,
   inputs: readonly TaskCreation[],
   { traceparent, limits }: { readonly traceparent: string | null; readonly limits: TaskLimits },
-): Promise<NewTask[]> {
+): Promise<{ tasks: readonly NewTask[]; lanes: readonly Lane[] }> {
   const made = await mapInTurns(inputs, (input, i) =>
     locate(i, () => newTask(context, input, { traceparent, limits })),
   )
   const lanes = new Map(made.map(({ lane }) => [lane.id, lane]))
-  await context.lanes.ensure(context.db, [...lanes.values()])
-  return made.map(({ task }) => task)
+  return { tasks: made.map(({ task }) => task), lanes: [...lanes.values()] }
 }
 
 /** Everything that is wrong is told, up to a bound, before anything is stored. */

@@ -8,13 +8,13 @@ import { requireQueueOf } from '../access/require.ts'
 import { originOf } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember } from '../idempotency.ts'
-import { limitsStorage, withRoom } from '../limits/admit-tasks.ts'
+import { limitsStorage } from '../limits/admit-tasks.ts'
 import { bytesOf, keepLimits, limitsOf, type TaskLimits } from '../limits/task-limits.ts'
-import { inTransactionFor, keepTokens, withoutTokens } from '../secrets/slack-tokens.ts'
+import { keepTokens, withoutTokens } from '../secrets/slack-tokens.ts'
 import { defineTask, firstRow } from './define-task.ts'
 import { pausedFromStart } from './paused-from-start.ts'
 import { refuseProgramLimits } from './program-limits.ts'
-import { inTransactionWithFiles, namesFiles } from './task-files.ts'
+import { namesFiles, storeTogether } from './task-files.ts'
 
 /** A task to create, and what the request that asks for it brings along. */
 export interface CreateRequest {
@@ -25,7 +25,7 @@ export interface CreateRequest {
   readonly present: (row: TaskRow) => unknown
 }
 
-/** Stores a task and answers once it is committed. */
+/** Stores a task and answers once it is committed. It takes one statement, unless something else has to be stored or held with the task. */
 export function createTask(context: Context, request: CreateRequest): Promise<Answer> {
   const { input: given, traceparent, repeat, present } = request
   return answerOnce(context, repeat, async () => {
@@ -35,16 +35,20 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
       tokens,
     } = await withoutTokens(context, [given])
     const { task, lane } = newTask(context, input, { traceparent, limits })
-    await context.lanes.ensure(context.db, [lane])
+    const unregistered = await context.lanes.unregistered(context.db, [lane])
+    let noteLane = () => {}
     const store = async (db: Queryable, tasks: readonly NewTask[]) => {
       if (tokens.size > 0) await keepTokens(db, context, tokens)
-      return storeOne(context, db, { tasks, repeat, present })
+      const stored = await storeOne(context, db, { tasks, repeat, present })
+      noteLane = await context.lanes.register(db, unregistered)
+      return stored
     }
-    const { answer, first } = namesFiles(task)
-      ? await inTransactionWithFiles(context, task, { limits: limits.project, use: storageOf([task]), store })
-      : limitsStorage(limits.project)
-        ? await withRoom(context, limits.project, storageOf([task]), (tx) => store(tx, [task]))
-        : await inTransactionFor(tokens, context.db, (db) => store(db, [task]))
+    const isAlone =
+      !namesFiles(task) && !limitsStorage(limits.project) && tokens.size === 0 && unregistered.length === 0
+    const { answer, first } = isAlone
+      ? await store(context.db, [task])
+      : await storeTogether(context, task, { limits: limits.project, use: storageOf([task]), store })
+    noteLane()
     if (first) context.wakeUps.announceDue([{ shard: task.shard, at: first.at + (first.jitterMs ?? 0) }])
     return answer
   })
@@ -75,7 +79,7 @@ export const storageOf = (tasks: readonly NewTask[]) => ({
   bytes: tasks.reduce((sum, { definition }) => sum + bytesOf(definition), 0),
 })
 
-/** Tasks to store together. The lanes of their runs are registered before. */
+/** Tasks to store together. The lanes of their runs are registered afterwards, in the same transaction. */
 interface Stored {
   readonly tasks: readonly NewTask[]
   readonly remembered: RememberedAnswer | null

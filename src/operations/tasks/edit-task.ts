@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { fileIdsOf } from '../../core/action/action-files.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf } from '../../core/ids.ts'
-import { laneOf } from '../../core/run/lane.ts'
+import { type Lane, laneOf } from '../../core/run/lane.ts'
 import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { tokenlessDefinition } from '../../core/secret/slack-address.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
@@ -108,13 +108,13 @@ export async function redefine(
   let key: string | null = null
   let noteLane = () => {}
   let isGateChanged = false
-  const work = withDeadlockRetry(db, async (tx) => {
+  const store = async (tx: Queryable): Promise<{ due: number[]; lane: Lane | null }> => {
     const locked = await lockLiving(tx, context, id)
     refuseOtherVersion(locked.version, expected)
     const now = Math.floor(clock.now())
     const task = await endOverdue(tx, locked, { projectId, now })
     const change = await toBe(task, now, tx)
-    if (change === null) return []
+    if (change === null) return { due: [], lane: null }
     const { isRetimed, ...redefined } = change
     const { definition } = redefined
     const wait = await waitOf(tx, projectId, definition.action)
@@ -126,7 +126,6 @@ export async function redefine(
     if (limitsStorage(limits.project))
       await admitEdit(tx, context, limits.project, { id, before: task.definition, after: definition })
     const lane = laneOf(projectId, definition)
-    noteLane = await lanes.ensureWithin(tx, [lane])
     // What waits for the rate or the limit of the key need not wait until workers look by themselves.
     isGateChanged = !isDeepStrictEqual(lane.gate, laneOf(projectId, task.definition).gate)
     const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
@@ -149,13 +148,19 @@ export async function redefine(
       if (!isWaiting || !isSameOnce(task.definition, definition))
         await recordPause(tx, { task, projectId, until: updatedAt })
       await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
-      return task.awaitsFiles
-        ? goOnWaiting(tx, { task: { ...task, definition, version, updatedAt }, projectId, wait })
+      const due = task.awaitsFiles
+        ? await goOnWaiting(tx, { task: { ...task, definition, version, updatedAt }, projectId, wait })
         : []
+      return { due, lane }
     }
     const made = { context, task, definition, version, projectId, now }
-    if (wait !== null) return beginWait(tx, made, wait)
-    return isRetimed ? reschedule(tx, made) : carryOver(tx, made)
+    if (wait !== null) return { due: await beginWait(tx, made, wait), lane }
+    return { due: await (isRetimed ? reschedule(tx, made) : carryOver(tx, made)), lane }
+  }
+  const work = withDeadlockRetry(db, async (tx) => {
+    const { due, lane } = await store(tx)
+    if (lane) noteLane = await lanes.register(tx, await lanes.unregistered(tx, [lane]))
+    return due
   })
   const due = await work.catch((error: unknown) => {
     if (violatedConstraint(error) === 'task_by_key') throw keyInUse(key ?? '')

@@ -47,7 +47,7 @@ export function createNumberedTask(context: Context, request: NumberedRequest): 
       if (limitsStorage(limits.project)) await admitTasks(tx, context, limits.project, storageOf([task]))
       const tasks = await withWaits(tx, projectId, [task], () => '')
       const stored = await storeOne(context, tx, { tasks, repeat, present })
-      noteLane = await lanes.ensureWithin(tx, [lane])
+      noteLane = await lanes.register(tx, await lanes.unregistered(tx, [lane]))
       return stored.answer
     })
     noteLane()

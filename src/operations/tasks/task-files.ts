@@ -99,8 +99,8 @@ interface Storing<T> {
   store(tx: Queryable, tasks: readonly NewTask[]): Promise<T>
 }
 
-/** Stores a task in a transaction in which none of its files changes. */
-export const inTransactionWithFiles = <T>(
+/** Stores a task, and what has to be stored with it, in a transaction that makes room for it first and in which none of its files changes. */
+export const storeTogether = <T>(
   context: Pick<Context, 'db' | 'projectId'>,
   task: NewTask,
   { limits, use, store }: Storing<T>,

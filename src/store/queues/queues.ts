@@ -31,6 +31,19 @@ export const usedQueues = part`queues as (
     insert into gate (project_id, queue) select distinct project_id, queue from input cross join locked on conflict do nothing
   )`
 
+/**
+ * Those of the lanes whose gate is as they say, in a queue that counts as used, and so is not being removed: registering them would
+ * change nothing, but lock the queue and the gate until the commit.
+ */
+export const settledGates = (lanes: readonly Lane[]) => sql<{ id: number }>`
+  select g.id
+  from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.gate?.places ?? null)}::integer[],
+              ${list(lanes, (l) => l.gate?.rate ?? null)}::text[], ${list(lanes, (l) => l.gate?.burst ?? null)}::integer[])
+    as i(id, places, rate, burst)
+  join gate g on g.id = i.id
+  join queue q on q.project_id = g.project_id and q.name = g.queue
+  where q.used_at > now() - interval '1 hour' and (g.places, g.rate, g.burst) is not distinct from (i.places, i.rate, i.burst)`
+
 /** Makes lanes, their queues and the gates of both known; a gate gets the number of places and the rate that were said last. */
 export const registerLanes = (lanes: readonly Lane[]) => sql`
   with ${laneInput(lanes)}, ${usedQueues}, gates as (
@@ -38,6 +51,7 @@ export const registerLanes = (lanes: readonly Lane[]) => sql`
     select id, project_id, queue, labels, handler, key, places, rate, burst, gap, size from input cross join locked where key is not null order by id
     on conflict (id) do update set places = excluded.places, rate = excluded.rate, burst = excluded.burst, rate_gap = excluded.rate_gap,
       rate_window = excluded.rate_window, next_at = ${nextAtWithin(part`excluded.rate_window`)}
+    where (g.places, g.rate, g.burst) is distinct from (excluded.places, excluded.rate, excluded.burst)
   )
   insert into lane (id, project_id, queue, labels, handler, strict)
   select id, project_id, queue, labels, handler, strict from input cross join locked where key is null

@@ -1,0 +1,133 @@
+/** The limits of concurrency keys, on two nodes that serve the API: those hold that were set last, and only by what was stored. */
+import { expect, test } from 'vitest'
+import { sql } from '../../src/store/database/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createTestApp } from './test-app.ts'
+
+const database = await createTestDatabase()
+const { db } = database
+const one = await createTestApp(database)
+const other = await createTestApp(database)
+
+const noop = { type: 'sleep', duration: '0s' }
+const hourly = { type: 'every', interval: '1h' }
+
+let keys = 0
+/** Tasks with a concurrency key of their own. */
+const aKey = () => {
+  keys += 1
+  const concurrencyKey = `customer-${keys}`
+  return {
+    concurrencyKey,
+    limitedTo: (concurrencyLimit: number, more: object = {}) => ({
+      ...{ action: noop, schedule: hourly, concurrencyKey, concurrencyLimit, ...more },
+    }),
+    limits: () =>
+      db.run(
+        sql<{
+          places: number
+          rate: string | null
+        }>`select places, rate from gate where key = ${concurrencyKey}`,
+      ),
+  }
+}
+
+const created = async (app: typeof one, task: object) => {
+  const { status, body } = await app.send('POST', '/v1/tasks', task)
+  expect(status).toBe(201)
+  return body
+}
+const queues = async () => {
+  const rows = await db.run(sql<{ name: string }>`select name from queue order by name`)
+  return rows.map(({ name }) => name)
+}
+
+test('a limit can be set back on a node after another node has changed it', async () => {
+  const { limitedTo, limits } = aKey()
+  const task = await created(one, limitedTo(1))
+  const patch = (app: typeof one, fields: object) => app.send('PATCH', `/v1/tasks/${task.id}`, fields)
+  const seen: unknown[] = []
+  const look = async () => seen.push(...(await limits()))
+
+  await patch(other, { concurrencyLimit: 5 })
+  await look()
+  await patch(one, { concurrencyLimit: 1 })
+  await look()
+  await created(other, limitedTo(7, { concurrencyRate: '10/s' }))
+  await look()
+  await created(one, limitedTo(1))
+  await look()
+  await other.send('POST', '/v1/tasks/bulk', { tasks: [limitedTo(3), limitedTo(4)] })
+  await look()
+
+  expect(seen).toEqual([
+    { places: 5, rate: null },
+    { places: 1, rate: null },
+    { places: 7, rate: '10/s' },
+    { places: 1, rate: null },
+    { places: 4, rate: null },
+  ])
+})
+
+test('tasks that are refused change no limit, and make no queue', async () => {
+  const { limitedTo, limits } = aKey()
+  await created(one, limitedTo(2, { key: 'taken' }))
+  const before = await queues()
+
+  const refused = [
+    await one.send('POST', '/v1/tasks', limitedTo(9, { key: 'taken' })),
+    await other.send('POST', '/v1/tasks', limitedTo(9, { key: 'taken' })),
+    await one.send('POST', '/v1/tasks/bulk', { tasks: [limitedTo(9), limitedTo(9, { key: 'taken' })] }),
+    await one.send('POST', '/v1/tasks', limitedTo(9, { key: 'taken', queue: 'never' })),
+    await one.send('POST', '/v1/tasks', { action: noop, key: 'taken', queue: 'never' }),
+  ]
+
+  expect(refused.map(({ status, body }) => [status, body.code])).toEqual(Array(5).fill([409, 'key_in_use']))
+  expect(await limits()).toEqual([{ places: 2, rate: null }])
+  expect(await queues()).toEqual(before)
+})
+
+test('a trigger sets no limit: it runs a task as others have limited it', async () => {
+  const { limitedTo, limits } = aKey()
+  const task = await created(one, limitedTo(5))
+  await created(other, limitedTo(2))
+
+  const triggered = [
+    await one.send('POST', `/v1/tasks/${task.id}/trigger`),
+    await other.send('POST', `/v1/tasks/${task.id}/trigger`, { overlap: 'allow' }),
+  ]
+
+  expect(triggered.map(({ status }) => status)).toEqual([201, 201])
+  expect(await limits()).toEqual([{ places: 2, rate: null }])
+})
+
+test('a task whose limit stays waits for nobody who holds the gate, and one without a key touches no gate', async () => {
+  const { concurrencyKey, limitedTo } = aKey()
+  await created(one, limitedTo(2))
+  await created(other, { action: noop, schedule: hourly })
+
+  await db.transaction(async (tx) => {
+    await tx.run(sql`select from gate where key = ${concurrencyKey} for update`)
+    await tx.run(sql`select from queue for update`)
+    await created(other, limitedTo(2))
+    await other.send('POST', '/v1/tasks/bulk', { tasks: [limitedTo(2)] })
+    await tx.run(sql`lock table gate, queue, lane`)
+    await created(other, { action: noop, schedule: hourly })
+  })
+})
+
+test('lists of tasks that set limits of the same keys in another order are all stored', async () => {
+  const some = [aKey(), aKey(), aKey()]
+  const lists = Array.from({ length: 8 }, (_, i) => {
+    const tasks = some.map(({ limitedTo }) => limitedTo(i + 1))
+    return i % 2 === 0 ? tasks : tasks.toReversed()
+  })
+
+  const answers = await Promise.all(
+    lists.map((tasks, i) => (i % 3 === 0 ? one : other).send('POST', '/v1/tasks/bulk', { tasks })),
+  )
+
+  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201))
+  const limits = await Promise.all(some.map((key) => key.limits()))
+  expect(new Set(limits.map(([gate]) => gate?.places)).size).toBe(1)
+})
