@@ -1,6 +1,6 @@
 /**
- * The one table of refusals. A refusal is an answer the product gives on purpose: its code never changes
- * meaning, its status is what HTTP says of it, and docs/reference/errors.md explains each one.
+ * The table of all refusals. A refusal is an intended error response: its code never changes meaning, its status is the HTTP
+ * status, and docs/reference/errors.md explains each one.
  */
 export const REFUSALS = {
   malformed_request: { status: 400, title: 'The request is malformed' },
@@ -72,8 +72,8 @@ export const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS
 
 /**
- * One thing that is wrong with a request, and where: a JSON pointer into the body, `?name` of the query,
- * `{name}` in the address, or the name of a header.
+ * One problem of a request, and its location: a JSON pointer into the body, `?name` for the query, `{name}` for the path, or
+ * the name of a header.
  */
 export interface Problem {
   readonly pointer: string
@@ -83,9 +83,9 @@ export interface Problem {
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly problems: readonly Problem[]
-  /** Further members of the problem document, such as the id of the run that is in the way. */
+  /** Further members of the problem document, such as the id of the conflicting run. */
   readonly extra: Readonly<Record<string, unknown>>
-  /** When asking again makes sense, where that is known. */
+  /** When the client should retry, if that is known. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(
@@ -106,11 +106,11 @@ export class Refusal extends Error {
   }
 }
 
-/** A request can be wrong in as many places as it has bytes; this many are reported. */
+/** Maximum number of problems that a response reports. Without it, a request could produce one for each of its bytes. */
 export const MAX_PROBLEMS = 20
 const MAX_SUMMARISED = 3
 
-/** A refusal that lists every problem and summarises the first few in a sentence. */
+/** Creates a refusal that lists every problem and summarises the first few in a sentence. */
 export function invalidInput(problems: readonly Problem[]): Refusal {
   return new Refusal('invalid_input', sentence(problems), { problems })
 }
@@ -123,6 +123,6 @@ export function sentence(problems: readonly Problem[]): string {
   return `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
 }
 
-/** The same problems, as parts of something larger. */
+/** Returns the problems of a part with their pointers into the whole. */
 export const located = (pointer: string, problems: readonly Problem[]): Problem[] =>
   problems.map((problem) => ({ ...problem, pointer: pointer + problem.pointer }))

@@ -1,6 +1,6 @@
 /**
- * UUIDv7 from pooled randomness: an id costs a fraction of a microsecond, sorts by the millisecond it
- * was made in, and ids made by one process in one millisecond sort in the order they were made.
+ * UUIDv7 from pooled randomness. An id costs a fraction of a microsecond and sorts by the millisecond in which it was made; ids
+ * that one process makes in the same millisecond sort in the order in which they were made.
  */
 import { randomFillSync } from 'node:crypto'
 
@@ -16,8 +16,8 @@ const hex: string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16)
 const at = (byte: number): string => hex[byte & 0xff] ?? ''
 
 /**
- * The 12 bits behind the version count up within a millisecond; when they run out the id borrows the
- * next millisecond, so order holds at any rate. `now` may go backwards: ids do not.
+ * The 12 bits after the version count up within a millisecond. When they are exhausted, the id borrows the next millisecond, so
+ * the order always holds, even if `now` goes backwards.
  */
 export function uuidv7(now: number = Date.now()): string {
   if (now > lastMs) {
@@ -64,18 +64,18 @@ export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
 
-/** When a UUIDv7 was made, in epoch milliseconds; history looks for a run from that day on. */
+/** When a UUIDv7 was made, in epoch milliseconds. History is searched for a run from that day on. */
 export function uuidTime(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
 
-/** Not above any id made at that instant or later, and above every id made before. */
+/** The least possible UUIDv7 of an instant: no id made at or after it is lower, and every id made before it is. */
 export function leastUuidAt(ms: number): string {
   const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 
-/** The least and the greatest id that begin like this; dashes may be left out. */
+/** The least and the greatest id with this prefix, whose dashes may be omitted. */
 export function idRange(prefix: string): { least: string; greatest: string } {
   const digits = prefix.replaceAll('-', '').slice(0, 32).toLowerCase()
   return { least: withDashes(digits.padEnd(32, '0')), greatest: withDashes(digits.padEnd(32, 'f')) }
@@ -83,7 +83,7 @@ export function idRange(prefix: string): { least: string; greatest: string } {
 
 const withDashes = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 
-/** Number of slices the due index is cut into. */
+/** Number of shards of the agenda. */
 export const SHARD_COUNT = 64
 
 /** The shard of a task: the last bits of its id, which are random. */

@@ -1,24 +1,24 @@
 /**
- * What readings of another clock tell about it. A reading was made some time between the question and the answer, so it
- * bounds the offset between the two clocks from both sides. As it ages, the bounds part by the rate at which the clocks
- * may part. Each bound is a straight line of the same slope for all readings, so the best one stays the best.
+ * What readings of another clock reveal about it. A reading was taken some time between the request and the response, so it
+ * bounds the offset between the two clocks from both sides. As a reading ages, its bounds diverge at the maximum drift of the
+ * clocks. Each bound is a straight line with the same slope for all readings, so the best one remains the best.
  */
 
-/** What another clock said: `at` is its time, the two others are of our own monotonic clock. */
+/** A reading of another clock: `at` is its time, the other two are times of our own monotonic clock. */
 export interface Reading {
   readonly sentAt: number
   readonly receivedAt: number
   readonly at: number
 }
 
-/** Bounds of the offset, each as it would be at the zero of our own clock. */
+/** Bounds of the offset, extrapolated to time zero of our own clock. */
 export interface Bounds {
   readonly rate: number
   readonly least: number
   readonly most: number
 }
 
-/** What several readings tell together, if the clocks part by no more than `rate`. */
+/** The combined bounds of several readings, if the clocks drift apart by at most `rate`. */
 export function boundsOf(readings: readonly Reading[], rate: number): Bounds {
   let least = Number.NEGATIVE_INFINITY
   let most = Number.POSITIVE_INFINITY
@@ -32,10 +32,10 @@ export function boundsOf(readings: readonly Reading[], rate: number): Bounds {
 /** The smallest offset possible at an instant of our own clock. */
 export const leastAt = ({ least, rate }: Bounds, monotonic: number): number => least - rate * monotonic
 
-/** The largest. */
+/** The largest possible offset at a time of our own clock. */
 export const mostAt = ({ most, rate }: Bounds, monotonic: number): number => most + rate * monotonic
 
-/** By how much a reading lies outside the bounds: negative before them, positive behind them, 0 within. */
+/** By how much a reading lies outside the bounds: negative below them, positive above them, 0 within. */
 export function outside(bounds: Bounds, { sentAt, receivedAt, at }: Reading): number {
   const before = at - sentAt - leastAt(bounds, receivedAt)
   const behind = at - receivedAt - mostAt(bounds, receivedAt)

@@ -1,32 +1,33 @@
 import { type Bounds, boundsOf, leastAt, mostAt, outside, type Reading } from './clock-bounds.ts'
 
-/** The time everything in Belfry is measured by: the database's, in epoch milliseconds. */
+/** The time that all of Belfry uses: the database's, in epoch milliseconds. */
 export interface Clock {
   /** The best estimate. It may be ahead of the database by half a round trip. */
   now(): number
 }
 
-/** A clock for whoever must not act before an instant has come. */
+/** A clock for code that must not act before an instant. */
 export interface HoldingClock extends Clock {
-  /** The database's time is at least this. */
+  /** A lower bound of the database's time. */
   atLeast(): number
-  /** Somebody will act at this instant: the time should be known well by then. */
+  /** Announces that something will happen at this instant, so that the time is known precisely by then. */
   expect(instant: number): void
-  /** Calls whenever the database's clock turns out to have been set. */
+  /** Calls the listener whenever the database's clock turns out to have been set. */
   onStep(listener: (step: Step) => void): void
-  /** What recorded instants rest on. */
+  /** The certainty of instants that were recorded with this clock. */
   assurance(): Assurance
 }
 
-/** A timer is never set further ahead than this, so that a clock that was set is noticed. */
+/** Maximum delay of a timer, so that a change of the clock is noticed. */
 const LONGEST_HOLD_MS = 1_000
 
-/** A doubt that is smaller than this is a round trip, and no reading makes it go away. */
+/** An uncertainty below this is a round trip, which no reading removes. */
 const SMALL_DOUBT_MS = 2
 
 /**
- * How long to wait before asking again whether an instant has come; 0 once it has. When the clock was not read for a while, it
- * will be shortly before the instant, which takes most of the doubt away; when only that reading is missing, it is asked often.
+ * How long to wait before checking again whether an instant has come; 0 once it has. If the clock was not read for a while, it
+ * will be read shortly before the instant, which removes most of the uncertainty; if only that reading is missing, the check is
+ * repeated often.
  */
 export function holdMs(clock: HoldingClock, instant: number): number {
   const uncertainMs = instant - clock.atLeast()
@@ -37,41 +38,41 @@ export function holdMs(clock: HoldingClock, instant: number): number {
   return Math.min(LONGEST_HOLD_MS, Math.ceil(waitMs))
 }
 
-/** What the database needs to know to correct instants that this node took from a clock that was no longer right. */
+/** What the database needs to correct instants that a node recorded with a clock that had become wrong. */
 export interface Assurance {
-  /** The database's time is at least this, unless its clock was set since it was last read. */
+  /** A lower bound of the database's time, unless its clock was set after the last reading. */
   readonly now: number
-  /** Instants up to this one are certain: the clock was read after them. */
+  /** Instants up to this one are certain, because the clock was read after them. */
   readonly until: number
 }
 
 /** The database's clock was set. */
 export interface Step {
   readonly byMs: number
-  /** Up to this instant, as the clock was before, it had not been set. */
+  /** The clock had not been set before this instant, measured by the old clock. */
   readonly assuredUntil: number
 }
 
 /**
- * The rate at which two clocks part that nobody sets: the error of a crystal, at most 200 ppm, and the 500 ppm by which
- * the kernel lets an NTP daemon slew one of them.
+ * Maximum drift between two clocks that nobody sets: the error of a crystal, at most 200 ppm, and the 500 ppm by which the
+ * kernel lets an NTP daemon slew one of them.
  */
 const DRIFT = 0.001
 /** The fastest slew that any daemon makes: the largest `maxslewrate` of chrony is 100 000 ppm. */
 const FASTEST_SLEW = 0.1
-/** What a slew faster than `DRIFT` may gain on us before we wait for another reading: 30 ms at the fastest slew. */
+/** How far a slew faster than `DRIFT` may get ahead before another reading is awaited: 30 ms of the fastest slew. */
 const SLEW_TOLERANCE_MS = 3
-/** For so long after a reading that tolerance lasts, with some time to spare. */
+/** How long that tolerance lasts after a reading, with a margin. */
 export const READING_LASTS_MS = 28
-/** A smaller step is followed like any other but raises no alarm: between two readings of an idle node a slew goes as far. */
+/** Minimum step to report. A smaller one is followed too, but a slew can go as far between two readings of an idle node. */
 export const CLOCK_STEP_MS = 50
-/** How many readings the estimate rests on; the best of them decide. */
+/** Number of readings that the estimate uses; the best of them determine it. */
 const READINGS_KEPT = 16
 
 /**
- * Follows the database's clock as an offset on the monotonic one, so that a wall clock that is wrong or set while we run
- * has no effect. The offset is known as an interval. `atLeast` stays behind the database whatever an NTP daemon does to its
- * clock, to within `SLEW_TOLERANCE_MS`; a reading that no slew explains means that the clock was set. ADR 0004 has the bounds.
+ * Follows the database's clock as an offset from the monotonic one, so that a wall clock that is wrong or is set has no effect.
+ * The offset is known as an interval. `atLeast` stays behind the database to within `SLEW_TOLERANCE_MS`, however an NTP daemon
+ * slews its clock; a reading that no slew can explain means that the clock was set. ADR 0004 contains the bounds.
  */
 export class DatabaseClock implements HoldingClock {
   readonly #monotonic: () => number
@@ -116,7 +117,7 @@ export class DatabaseClock implements HoldingClock {
     this.#onStep.push(listener)
   }
 
-  /** Takes in one reading; answers the step that it shows, if it shows one. */
+  /** Adds a reading, and returns the step of the clock that it reveals, if any. */
   observe(reading: Reading): Step | undefined {
     const step = this.#stepShownBy(reading)
     const agreeing = this.#readings.filter((one) => outside(boundsOf([one], DRIFT), reading) === 0)

@@ -1,26 +1,28 @@
 /**
- * What waits, in the order in which it gets its turn: the lowest priority first; under equal priority projects take turns,
- * within a project its lanes, and within a lane its tasks. So a burst of one of them delays the others by one turn, not by the burst. Of one task what
- * comes first by `compare` goes first, or what was put first.
+ * A queue with fair ordering: the lowest priority first; at equal priority projects take turns, then the lanes of a project,
+ * then the tasks of a lane. So a burst from one of them delays the others by one turn rather than by the whole burst. Items of
+ * one task are ordered by `compare`, or by insertion if it is not given.
  */
 import { Fifo } from './fifo.ts'
 import { Heap } from './heap.ts'
 
-/** Whose turn something takes. */
+/** The group in which an item takes its turn. */
 export interface Flow {
   readonly priority: number
   readonly project: string
   readonly lane: number
-  /** One-off tasks of a lane share one: a turn each would let a burst of them pass for many tasks. */
+  /**
+   * One-off tasks of a lane share one value. With separate ones, a burst of them would get as many turns as there are tasks.
+   */
   readonly task: string
 }
 
 export class FairQueue<T> {
   readonly #flowOf: (item: T) => Flow
   readonly #compare: ((a: T, b: T) => number) | undefined
-  /** As long as all that waits is of one flow, there are no turns to take. */
+  /** All items, while they belong to a single flow, so that no turns are needed. */
   #only: { readonly flow: Flow; readonly items: Items<T> } | undefined
-  /** The turns of each priority, the lowest first: mostly there is one. */
+  /** The turns of each priority, the lowest first. Usually there is only one. */
   readonly #levels: { readonly priority: number; readonly ring: Ring<T> }[] = []
   #size = 0
 
@@ -33,7 +35,7 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  /** What `pop` would give. */
+  /** The item that `pop` would return. */
   get first(): T | undefined {
     return this.#only ? this.#only.items.first : this.#levels[0]?.ring.first
   }
@@ -60,20 +62,20 @@ export class FairQueue<T> {
     return item
   }
 
-  /** Everything, in any order. */
+  /** Iterates over all items, in any order. */
   *[Symbol.iterator](): Iterator<T> {
     if (this.#only) yield* this.#only.items
     for (const { ring } of this.#levels) yield* ring
   }
 
-  /** Takes everything out, in the order of turns. */
+  /** Removes all items and returns them in the order of turns. */
   clear(): T[] {
     const items: T[] = []
     for (let item = this.pop(); item !== undefined; item = this.pop()) items.push(item)
     return items
   }
 
-  /** Something of another flow has come. */
+  /** Switches to turns, because an item of another flow arrived. */
   #takeTurns(): void {
     if (!this.#only) return
     const { flow, items } = this.#only
@@ -96,12 +98,12 @@ export class FairQueue<T> {
 const isSame = (a: Flow, b: Flow) =>
   a.task === b.task && a.lane === b.lane && a.priority === b.priority && a.project === b.project
 
-/** Projects take turns at the first level, then lanes, then tasks. */
+/** Projects take turns at the first level, lanes at the second, tasks at the third. */
 const TASKS = 2
 const keyOf = ({ project, lane, task }: Flow, depth: number): string | number =>
   depth === 0 ? project : depth === TASKS ? task : lane
 
-/** Who takes turns at a level, and what it has waiting: further turns, or at the last level the items themselves. */
+/** A participant at one level, with its waiting parts: a further level of turns, or the items of a task. */
 interface Turn<T> {
   readonly key: string | number
   readonly part: Ring<T> | Items<T>
@@ -110,7 +112,7 @@ interface Turn<T> {
 class Ring<T> {
   readonly #compare: ((a: T, b: T) => number) | undefined
   readonly #turns = new Map<string | number, Turn<T>>()
-  /** The first has its turn, and goes to the end after it. */
+  /** The first turn is next, and then moves to the end. */
   readonly #order = new Fifo<Turn<T>>()
 
   constructor(compare: ((a: T, b: T) => number) | undefined) {
@@ -136,7 +138,7 @@ class Ring<T> {
     }
   }
 
-  /** Takes in the items of a task that has none here yet. */
+  /** Adds the items of a task that has none in this ring. */
   adopt(flow: Flow, items: Items<T>, depth = 0): void {
     const key = keyOf(flow, depth)
     if (depth === TASKS) this.#add({ key, part: items })
@@ -170,7 +172,7 @@ class Ring<T> {
   }
 }
 
-/** The items of one task: mostly there is one, which needs nothing to be kept in. */
+/** The items of one task. Usually there is only one, which is stored without a container. */
 class Items<T> {
   readonly #compare: ((a: T, b: T) => number) | undefined
   #only: T | undefined

@@ -1,10 +1,10 @@
 /**
- * What waits in the order in which it came. An array would move everything with each one that is taken from a long one, and
- * whoever looks for the first entry of a Map passes all that were deleted before it.
+ * A first-in, first-out queue. Removing the first element of a long array would move all others, and finding the first entry of
+ * a Map passes all deleted ones before it.
  */
 export class Fifo<T> {
   #items: T[] = []
-  /** Where the first one is: what is before it was taken. */
+  /** Index of the first item; the places before it are empty. */
   #head = 0
 
   get size(): number {

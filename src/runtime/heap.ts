@@ -1,4 +1,4 @@
-/** What comes first of many things, found in logarithmic time. Things that are alike come out in any order. */
+/** A binary heap: finds the first of many items in logarithmic time. Equal items are returned in any order. */
 export class Heap<T> {
   readonly #items: T[] = []
   readonly #compare: (a: T, b: T) => number
@@ -15,7 +15,7 @@ export class Heap<T> {
     return this.#items[0]
   }
 
-  /** Everything, in any order. */
+  /** Iterates over all items, in any order. */
   [Symbol.iterator](): Iterator<T> {
     return this.#items.values()
   }
@@ -51,7 +51,7 @@ export class Heap<T> {
     return top
   }
 
-  /** Takes everything out, in any order. */
+  /** Removes all items and returns them in any order. */
   clear(): T[] {
     return this.#items.splice(0)
   }

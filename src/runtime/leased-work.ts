@@ -2,45 +2,45 @@ import { setMaxListeners } from 'node:events'
 import type { LoopOptions } from './loop.ts'
 import { LoopService } from './loop-service.ts'
 
-/** Something that one node at a time works on. Everything that is written about it compares the fence. */
+/** Work that one node at a time performs. Every write about it compares the fence. */
 export interface Leased {
   readonly id: string
   readonly fence: number
 }
 
 export interface LeasedWorkOptions extends Omit<LoopOptions, 'runOnce'> {
-  /** How much a node works on at once. */
+  /** Maximum number of items that a node works on at once. */
   readonly mostHeld: number
-  /** How much it takes on with one look: others want some too. */
+  /** Maximum number of items to lease in one pass, so that other nodes get some too. */
   readonly mostAtOnce?: number
 }
 
 /**
- * Takes on what nobody works on, and works on each piece side by side with the others until it is done, lost or the
- * node stops. Safe on every node at once, for a piece is leased to one of them at a time. A piece that fails is left:
- * its lease runs out, and whoever finds it then goes on.
+ * Leases items that no node works on, and works on them concurrently until each is done or lost or the node stops. It can run
+ * on every node, because an item is leased to one node at a time. If an item fails, its lease expires, and the node that leases
+ * it next continues.
  */
 export abstract class LeasedWork<Item extends Leased> extends LoopService {
   readonly #options: LeasedWorkOptions
   readonly #stopping = new AbortController()
-  /** By lease: a node may lose one and take another on the same thing. */
+  /** By id and fence, because a node may lose a lease and get another one for the same item. */
   readonly #held = new Map<string, Promise<void>>()
 
   protected constructor(options: LeasedWorkOptions) {
     super(options)
     this.#options = options
-    // Whatever is held listens, which is no leak.
+    // Every item in progress adds a listener, so many listeners are not a leak.
     setMaxListeners(0, this.#stopping.signal)
   }
 
-  /** What is under way is waited for, so that whoever goes on finds nothing half done. */
+  /** Waits for the items in progress, so that the next node finds them in a consistent state. */
   override async stop(): Promise<void> {
     this.#stopping.abort()
     await super.stop()
     await Promise.all(this.#held.values())
   }
 
-  /** Takes on what nobody works on. */
+  /** Leases items that no node works on. */
   async runOnce(): Promise<number | undefined> {
     const { mostHeld, mostAtOnce = mostHeld } = this.#options
     const limit = Math.min(mostAtOnce, mostHeld - this.#held.size)
@@ -61,9 +61,9 @@ export abstract class LeasedWork<Item extends Leased> extends LoopService {
     this.#held.set(key, ended)
   }
 
-  /** Leases up to so many. */
+  /** Leases at most `limit` items. */
   protected abstract lease(limit: number): Promise<readonly Item[]>
 
-  /** Works on one until it is done or lost, or has been given back because the node stops. */
+  /** Works on an item until it is done or lost, or until it has been given back because the node stops. */
   protected abstract work(item: Item, stopping: AbortSignal): Promise<void>
 }

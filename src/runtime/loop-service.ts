@@ -2,8 +2,8 @@ import { Loop, type LoopOptions } from './loop.ts'
 import type { Service } from './service.ts'
 
 /**
- * A background part that makes one pass after another from its start to its stop. What such a part says of itself is its
- * pass. Where several of its kind run at once, a pass holds what it works on by a row of the database.
+ * A background service that makes one pass after another until it is stopped. Subclasses document what a pass does. If several
+ * instances run at once, a pass locks what it works on with a row of the database.
  */
 export abstract class LoopService implements Service {
   readonly #loop: Loop
@@ -26,6 +26,9 @@ export abstract class LoopService implements Service {
     this.#loop.wake()
   }
 
-  /** One pass; tests call this instead of waiting for the timer. Answers when to look again, if that is soon. */
+  /**
+   * Makes one pass; tests call this instead of waiting for the timer. Returns the milliseconds until the next pass, if it
+   * should be sooner than usual.
+   */
   abstract runOnce(): Promise<number | undefined>
 }

@@ -3,27 +3,30 @@ import type { Service } from './service.ts'
 
 export interface LoopOptions {
   readonly name: string
-  /** Pause between passes; `runOnce` may ask for a sooner one by returning milliseconds. */
+  /** Pause between passes; `runOnce` may request a shorter one by returning milliseconds. */
   readonly everyMs: number
   readonly log: Logger
-  /** Does one pass. A returned number is when to look again, never later than `everyMs`. */
+  /** Makes one pass. A returned number is the pause until the next one in milliseconds, at most `everyMs`. */
   runOnce(): Promise<number | undefined>
 }
 
 const FIRST_BACKOFF_MS = 100
 const LONGEST_BACKOFF_MS = 5_000
-/** A pause after a failure is shorter by up to this part, so that loops that failed together try again at different times. */
+/**
+ * A pause after a failure is randomly shortened by up to this part, so that loops that failed together retry at different
+ * times.
+ */
 const SPREAD = 0.5
 
 /** Loops of this process whose last pass failed. */
 const failing = new Set<Loop>()
 
 /**
- * Runs one pass after another until stopped. It catches at its top and nowhere else: a pass that throws
- * is logged, waited for with growing pauses, and tried again. `wake` cuts a pause short.
+ * Runs one pass after another until stopped. Errors are caught only at the top: a pass that throws is logged and retried after
+ * increasing pauses. `wake` ends a pause early.
  *
- * What lets loops fail is nearly always the database, which is the same for all of them: the first to succeed again ends
- * the pauses of the others. So they are all back as soon as one is, and meanwhile each asks seldom.
+ * Loops fail nearly always because of the database, which all of them share. So the first loop that succeeds again ends the
+ * pauses of the others: all of them recover together, and until then each retries rarely.
  */
 export class Loop implements Service {
   readonly #options: LoopOptions

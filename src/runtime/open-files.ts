@@ -1,25 +1,25 @@
 /**
- * Shares out the files that this process may have open. Every call is a socket, and so is every connection to the database
- * and to the API: a node that asks for more calls than it has files for would fail at all of them alike.
+ * Divides the number of files that this process may open. Every call and every connection to the database or the API is a
+ * socket, so on a node with more calls than files all of them would fail.
  */
 
-/** Beside sockets: the program itself, logs, event queues, questions to DNS. */
+/** Files other than sockets: the program itself, logs, event queues, DNS queries. */
 const OWN_FILES = 100
-/** Connections to the API that there is room for in any case. */
+/** Minimum number of files for connections to the API. */
 const API_FILES = 256
-/** Connections that are kept although no call uses them. */
+/** Maximum number of idle connections to keep. */
 const IDLE_FILES = 1_024
-/** Of what is left when there are too few, this part is for calls, the rest for connections kept idle. */
+/** If there are too few files, this part of the rest is for calls, and the remainder for idle connections. */
 const CALLS_PART = 0.8
 
-/** What a node is asked to have open at once. */
+/** The number of files that a node should be able to open. */
 export interface FileNeeds {
   readonly maxCalls: number
   readonly apiConnections: number
   readonly databaseConnections: number
 }
 
-/** What it may have open. */
+/** The number of files that the node may open. */
 export interface FileShare {
   readonly maxCalls: number
   readonly apiConnections: number
@@ -27,9 +27,9 @@ export interface FileShare {
 }
 
 /**
- * Calls and connections that are kept idle come first, then connections to the API, of which more are allowed than anybody
- * expects. Where there are too few files even for the calls, the API keeps some and the rest is divided. Without a limit
- * everything is as it was asked for.
+ * Calls and idle connections take precedence over connections to the API, of which more are allowed than anyone expects. If
+ * there are too few files even for the calls, the API gets a minimum and the rest is divided. Without a limit, all needs are
+ * met.
  */
 export function shareFiles(limit: number | undefined, needs: FileNeeds): FileShare {
   const { maxCalls, apiConnections } = needs
@@ -47,11 +47,11 @@ export function shareFiles(limit: number | undefined, needs: FileNeeds): FileSha
   }
 }
 
-/** The limit under which nothing that was asked for is lowered but connections to the API. */
+/** The smallest limit at which only the number of connections to the API is reduced. */
 export const neededFiles = ({ maxCalls, databaseConnections }: FileNeeds): number =>
   maxCalls + IDLE_FILES + OWN_FILES + API_FILES + databaseConnections
 
-/** In words, with what to do about it; undefined where all calls fit. */
+/** A warning with advice if there are too few files for all calls; undefined otherwise. */
 export function fileWarning(limit: number | undefined, needs: FileNeeds): string | undefined {
   const { maxCalls } = shareFiles(limit, needs)
   if (maxCalls === needs.maxCalls) return undefined
@@ -64,12 +64,12 @@ export function fileWarning(limit: number | undefined, needs: FileNeeds): string
 }
 
 /**
- * The limit of this process; undefined where the system has none. Node.js has raised it to the hard limit when it started, on
- * every system that has limits, so only the hard one counts.
+ * The limit of this process; undefined if the system has none. At its start, Node.js raises the soft limit to the hard limit,
+ * so the soft limit is also the hard one.
  */
 export function openFileLimit(): number | undefined {
   const { report } = process
-  // Otherwise a report asks DNS for the name of every address of this machine.
+  // Without this, a report resolves the name of every address of this machine.
   Object.assign(report, { excludeNetwork: true })
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: number | string } } }
   const soft = Number(userLimits?.open_files?.soft)

@@ -1,7 +1,7 @@
 /**
- * Telling one process from another that was later given the same pid. A pid alone proves nothing after
- * a crash or a reboot; a pid with the instant it started does. Zombies count as dead: they hold nothing,
- * and in a container whose first process reaps nobody they stay for ever.
+ * Distinguishes a process from a later one with the same pid. After a crash or a reboot, a pid alone proves nothing; a pid with
+ * its start time does. Zombies count as dead: they hold no resources, and in a container whose first process does not reap them
+ * they remain until it ends.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -13,7 +13,7 @@ export function isAlive(pid: number): boolean {
   return isTaken(pid) && (process.platform !== 'linux' || statOf(pid)?.state !== 'Z')
 }
 
-/** Whether anything has this pid, be it a zombie. */
+/** Whether any process has this pid, including a zombie. */
 export function isTaken(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -23,7 +23,7 @@ export function isTaken(pid: number): boolean {
   }
 }
 
-/** Text that differs between any two processes that ever had this pid, or null where the system cannot say. */
+/** Text that differs between any two processes with this pid; null if the system does not provide it. */
 export function startTimeOf(pid: number): string | null {
   if (process.platform === 'linux') {
     const stat = statOf(pid)
@@ -32,7 +32,7 @@ export function startTimeOf(pid: number): string | null {
   return process.platform === 'win32' ? null : ps(pid, 'lstart=')
 }
 
-/** Of `/proc/PID/stat`, what tells processes apart; null where there is none. */
+/** The members of `/proc/PID/stat` that identify a process; null if the file does not exist. */
 export function statOf(pid: number): { name: string; state: string; startTicks: string } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')

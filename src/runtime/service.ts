@@ -1,11 +1,11 @@
-/** A background part of the program: it starts once and, when stopped, finishes what it has in hand. */
+/** A background part of the program. It starts once and, when stopped, finishes its work in progress. */
 export interface Service {
   start(): Promise<void> | void
-  /** Resolves when nothing of this part is running any more. */
+  /** Resolves when nothing of this service is running any more. */
   stop(): Promise<void>
 }
 
-/** Starts parts in order; when one fails, those already started are stopped again, last first. */
+/** Starts services in order. If one fails, those already started are stopped in reverse order. */
 export async function startAll(services: readonly Service[]): Promise<void> {
   const started: Service[] = []
   try {
@@ -19,7 +19,7 @@ export async function startAll(services: readonly Service[]): Promise<void> {
   }
 }
 
-/** Stops parts, last first, every one of them; what went wrong with some is thrown once all have stopped. */
+/** Stops all services in reverse order, and then throws the errors of those that failed. */
 export async function stopAll(services: readonly Service[]): Promise<void> {
   const failures: unknown[] = []
   for (const service of [...services].reverse()) {

@@ -7,15 +7,14 @@ interface Remembered<T> {
 }
 
 export interface ShortMemoryOptions {
-  /** For how long what was read is good enough. */
+  /** How long a value is used after it was read. */
   readonly freshMs: number
-  /** What was not asked for the longest is forgotten beyond this many. */
+  /** Maximum number of values; the least recently used ones are removed. */
   readonly max: number
 }
 
 /**
- * What was read a moment ago, by its key. Everybody who asks while it is being read waits for the same reading; a reading
- * that failed is not remembered.
+ * A short-lived cache of values that are read asynchronously. Concurrent callers share one read; a failed read is not cached.
  */
 export class ShortMemory<T> {
   readonly #freshMs: number
@@ -26,7 +25,7 @@ export class ShortMemory<T> {
     this.#known = growingCache(max)
   }
 
-  /** A value when it is remembered, else the promise of one. */
+  /** Returns the cached value, or a promise of it. */
   get(key: string, read: () => Promise<T>): T | Promise<T> {
     const found = this.#known.get(key)
     if (found && performance.now() - found.readAt < this.#freshMs) return found.value

@@ -1,7 +1,10 @@
 const WINDOW_MS = 1_000
 const BUCKET_MS = 20
 
-/** How many things happen a second, judged by the last one. Rises within milliseconds, forgets within a second. */
+/**
+ * The number of events per second, measured over the last second. It rises within milliseconds and falls to zero within a
+ * second.
+ */
 export class Throughput {
   readonly #monotonic: () => number
   readonly #bucketMs: number
@@ -11,7 +14,7 @@ export class Throughput {
   #since = 0
   #total = 0
 
-  /** Longer buckets take less memory and forget in larger steps; a second is a multiple of them. */
+  /** Longer buckets take less memory but make the rate change in larger steps; a second must be a multiple of their length. */
   constructor(monotonic: () => number = () => performance.now(), bucketMs = BUCKET_MS) {
     this.#monotonic = monotonic
     this.#bucketMs = bucketMs

@@ -1,9 +1,9 @@
 import type { Steps } from '../core/values/steps.ts'
 
-/** After working so long on end, everything else that the process does has its turn. */
+/** After working for this long without a pause, work yields to the rest of the process. */
 const TURN_MS = 3
 
-/** Keeps long work from holding up the process: whoever does it asks between two small pieces whether to pause. */
+/** Keeps long work from blocking the process. The work checks between small steps whether it should pause. */
 export class Turns {
   readonly #turnMs: number
   #begunAt = performance.now()
@@ -16,14 +16,16 @@ export class Turns {
     return performance.now() - this.#begunAt >= this.#turnMs
   }
 
-  /** Lets everything else that waits have its turn. */
+  /** Yields to everything else that waits. */
   async pass(): Promise<void> {
     await new Promise(setImmediate)
     this.#begunAt = performance.now()
   }
 }
 
-/** Takes the steps of long work with turns for everything else in between; `turns` is shared by pieces of work that follow one another. */
+/**
+ * Runs the steps of long work and yields to the rest of the process in between. Consecutive pieces of work can share `turns`.
+ */
 export async function inTurns<Result>(steps: Steps<Result>, turns = new Turns()): Promise<Result> {
   for (;;) {
     const step = steps.next()
@@ -32,7 +34,7 @@ export async function inTurns<Result>(steps: Steps<Result>, turns = new Turns())
   }
 }
 
-/** Does something with each of many items, in order, without keeping the process from anything else meanwhile. */
+/** Applies a function to each of many items, in order, without blocking the process. */
 export async function mapInTurns<T, R>(
   items: Iterable<T>,
   work: (item: T, index: number) => R,

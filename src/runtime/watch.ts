@@ -1,6 +1,6 @@
 /**
- * Notices what has stopped changing. Time counts only while the watcher can see: each pass adds at most
- * `longestStepMs`, so an hour during which nothing could be read makes nobody look dead.
+ * Detects values that have stopped changing. Time counts only while the watcher can observe: each pass adds at most
+ * `longestStepMs`, so if nothing can be read for an hour, no process appears dead.
  */
 export class Watch {
   readonly #longestStepMs: number
@@ -14,14 +14,14 @@ export class Watch {
     this.#monotonic = monotonic
   }
 
-  /** Takes in what something looks like in this pass. */
+  /** Records a value in this pass. */
   see(key: string, value: string): void {
     const known = this.#seen.get(key)
     if (known?.value === value) known.pass = this.#pass
     else this.#seen.set(key, { value, quietMs: -1, pass: this.#pass })
   }
 
-  /** Ends a pass in which everything was seen; what was not seen is forgotten. */
+  /** Ends a pass in which every existing value was recorded; the others are removed. */
   endPass(): void {
     const now = this.#monotonic()
     const step = this.#lastPassAt === undefined ? 0 : Math.min(now - this.#lastPassAt, this.#longestStepMs)
@@ -33,7 +33,7 @@ export class Watch {
     this.#pass++
   }
 
-  /** For how long something has looked the same. */
+  /** How long a value has been unchanged. */
   quietMs(key: string): number {
     return Math.max(0, this.#seen.get(key)?.quietMs ?? 0)
   }

@@ -6,15 +6,18 @@ export type Logger = pino.Logger
 
 export interface LoggerOptions {
   readonly level: LogLevel
-  /** Lines for people instead of JSON for machines. */
+  /** Readable lines instead of JSON. */
   readonly pretty: boolean
   /** Members on every line, such as the node's id. */
   readonly base?: Readonly<Record<string, unknown>>
-  /** A descriptor other than that of standard error. */
+  /** File descriptor; standard error by default. */
   readonly destination?: number
 }
 
-/** JSON lines on standard error, or readable ones on a terminal. Standard output belongs to the command. */
+/**
+ * Creates a logger that writes JSON lines to standard error, or readable ones on a terminal. Standard output is reserved for
+ * commands.
+ */
 export async function createLogger({
   level,
   pretty,
@@ -41,8 +44,8 @@ export async function createLogger({
 }
 
 /**
- * A line of JSON whose texts do nothing but be read once they are printed: somebody else's text, such as the name of a
- * worker, must neither begin a line of its own nor move the cursor. Stacks keep their lines, which are indented.
+ * Escapes the texts of a JSON line that is printed for people: foreign text, such as the name of a worker, must neither begin a
+ * new line nor move the cursor. Stacks keep their lines, which are indented.
  */
 function harmlessLine(line: string): string {
   const revived = JSON.parse(line, (key, value) => {
@@ -58,7 +61,7 @@ const isPlain = (value: unknown): value is object =>
 const withHarmlessKeys = (value: object) =>
   Object.fromEntries(Object.entries(value).map(([key, member]) => [printable(key), member]))
 
-/** A logger that says nothing, for parts used without a process around them. */
+/** Returns a logger that writes nothing, for services that are used without a process. */
 export function silentLogger(): Logger {
   return pino({ level: 'silent' })
 }

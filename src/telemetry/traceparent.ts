@@ -1,11 +1,11 @@
 const TRACEPARENT = /^00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})$/
 const SPAN_DIGITS = 16
-/** Where the attempt goes in the span: the last four of the random digits of a run's id. */
+/** The number of the attempt replaces this many digits at the end of the run's id. */
 const ATTEMPT_DIGITS = 4
 
 /**
- * The W3C trace context of one attempt: in the trace that the task was created in, or in one of the run's
- * own. The span follows from run and attempt, so that both ends name the same one without talking.
+ * Returns the W3C trace context of an attempt: in the trace of the request that created the task, or in a trace of the run's
+ * own. The span is derived from run and attempt, so that both ends compute the same one without communicating.
  */
 export function traceparentFor(created: string | null, runId: string, attempt: number): string {
   const inherited = created === null ? null : TRACEPARENT.exec(created)

@@ -10,14 +10,14 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** 238 bits. */
 const SECRET_CHARACTERS = 40
 const CHECKSUM_CHARACTERS = 6
-/** Bytes from here on would make some characters likelier than others. */
+/** Bytes from this value on are discarded, because they would make some characters more likely than others. */
 const UNBIASED_BYTES = 256 - (256 % ALPHABET.length)
-/** Characters of the key that are kept in clear, for people to recognise it by. */
+/** Number of leading characters of a key that are stored in clear, so that people can recognise it. */
 const HINT_CHARACTERS = PREFIX.length + 5
 
 const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECKSUM_CHARACTERS}}$`)
 
-/** Makes a key of random bytes, which it asks for until it has enough. */
+/** Makes a key from random bytes, and requests more bytes until it has enough characters. */
 export function makeApiKey(randomBytes: (count: number) => Uint8Array): string {
   let secret = ''
   while (secret.length < SECRET_CHARACTERS) {
@@ -28,7 +28,7 @@ export function makeApiKey(randomBytes: (count: number) => Uint8Array): string {
   return PREFIX + secret + checksumOf(secret)
 }
 
-/** Whether text is a key that somebody could have been given. */
+/** Whether the text has the form and the checksum of an API key. */
 export function isApiKey(text: string): boolean {
   if (!SHAPE.test(text)) return false
   const end = PREFIX.length + SECRET_CHARACTERS
@@ -48,8 +48,8 @@ function checksumOf(secret: string): string {
 /** The beginning of a key, by which people recognise it. */
 export const hintOf = (key: string): string => key.slice(0, HINT_CHARACTERS)
 
-/** What is stored of a key, and what it is found by: SHA-256 in base64. */
+/** The stored form of a key, by which it is also looked up: SHA-256 in base64. */
 export const hashOfKey = (key: string): string => hash('sha256', key, 'base64')
 
-/** Keys that the environment gives are chosen by people; what is shorter can be guessed. */
+/** Minimum length of a key that the environment sets: people choose such keys, and shorter ones can be guessed. */
 export const MIN_ADMIN_KEY_CHARACTERS = 32

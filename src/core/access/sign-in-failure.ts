@@ -1,4 +1,7 @@
-/** Why a sign-in through the provider did not work. The address of the sign-in page holds the code, so it carries no text of others. */
+/**
+ * Why a sign-in through the provider failed. The address of the sign-in page contains only the code, so nobody can place text
+ * of their own on the page.
+ */
 export const SIGN_IN_FAILURES = {
   provider_unreachable:
     'The identity provider does not respond. Try again in a moment, or sign in with an API key.',

@@ -1,9 +1,9 @@
-/** What an address or a token says that is good by itself. Members that are not named here are the business of its purpose. */
+/** Claims of a signed URL or token, which is valid without a lookup. Further members depend on the purpose of the signature. */
 export interface SignedClaims {
-  /** The id of what it is about. */
+  /** The id of the object that the claims are about. */
   readonly subject: string
   readonly projectId: string
-  /** The API key that it was signed for, and without which it is good for nothing; absent or null where there was none. */
+  /** The API key that the URL or token was signed for, and without which it is not valid; absent or null if there was none. */
   readonly keyId?: string | null
   readonly [claim: string]: unknown
 }

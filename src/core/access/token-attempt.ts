@@ -5,9 +5,9 @@ export interface TokenAttempt {
   readonly runId: string
   readonly attempt: number
   readonly fence: number
-  /** The remote worker that holds the run. */
+  /** The remote worker that leases the run. */
   readonly workerId: string
-  /** Drawn at random for this attempt: what runs the program is known by it. */
+  /** Random id of this attempt, which identifies the process that runs the program. */
   readonly hostId: string
   /** The name of that worker, as lists show it. */
   readonly podName: string

@@ -1,7 +1,7 @@
 /** The uploaded files that an action names. */
 import type { Action } from './action.ts'
 
-/** A file, and where the action names it. */
+/** A file, and the place in the action that names it. */
 export interface NamedFile {
   readonly id: string
   readonly pointer: string
@@ -9,7 +9,7 @@ export interface NamedFile {
 
 const NONE: readonly NamedFile[] = []
 
-/** Each place, also where two places name the same file. */
+/** Every place that names a file, even if several name the same one. */
 export function filesNamedBy(action: Action): readonly NamedFile[] {
   if (action.type !== 'exec') return NONE
   const own = action.file === undefined ? [] : [{ id: action.file, pointer: '/action/file' }]
@@ -19,7 +19,7 @@ export function filesNamedBy(action: Action): readonly NamedFile[] {
   return [...own, ...others]
 }
 
-/** Each file once. */
+/** The ids of the files, each once. */
 export const fileIdsOf = (action: Action): readonly string[] => [
   ...new Set(filesNamedBy(action).map(({ id }) => id)),
 ]

@@ -1,12 +1,12 @@
 /** What a task asks for. The wire form is the stored form: one tagged object per action type. */
 
-/** A GET, to see that somebody answers. */
+/** A GET request that checks whether a server answers. */
 export interface PingAction {
   readonly type: 'ping'
   readonly url: string
 }
 
-/** A POST of the body. A string is sent as it is, everything else as JSON. */
+/** A POST request with a body. A string is sent as it is, every other value as JSON. */
 export interface WebhookAction {
   readonly type: 'webhook'
   readonly url: string
@@ -16,7 +16,7 @@ export interface WebhookAction {
 export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 export type HttpMethod = (typeof HTTP_METHODS)[number]
 
-/** Any request, with a word on which answers are good. */
+/** Any HTTP request, with the statuses that count as success. */
 export interface HttpAction {
   readonly type: 'http'
   readonly url: string
@@ -25,16 +25,16 @@ export interface HttpAction {
   readonly body?: unknown
   /** Statuses that count as success: numbers, or classes such as `2xx`. Default `['2xx']`. */
   readonly expect?: readonly (number | string)[]
-  /** How many redirects to follow; left out or 0, none. */
+  /** Maximum number of redirects to follow; none if 0 or absent. */
   readonly followRedirects?: number
-  /** How long to wait for a connection, and, once the request is sent, for the head of the answer. */
+  /** How long to wait for a connection, and, once the request is sent, for the status line and headers of the response. */
   readonly connectTimeout?: string
   readonly firstByteTimeout?: string
 }
 
 export const MAX_REDIRECTS = 10
 
-/** A message to an incoming webhook of Slack, or of something that speaks the same. */
+/** A message to an incoming webhook of Slack or of a compatible service. */
 export interface SlackAction {
   readonly type: 'slack'
   readonly url: string
@@ -61,7 +61,7 @@ export interface SleepAction {
   readonly duration: string
 }
 
-/** Code in a worker of the user's own: the worker that offers `name` is given the payload. */
+/** Code in a worker of the user's own: a worker that provides the handler `name` receives the payload. */
 export interface HandlerAction {
   readonly type: 'handler'
   readonly name: string
@@ -78,32 +78,32 @@ export interface ExecAction {
   readonly command?: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** What the program reads from its standard input. A string as it is, everything else as JSON. */
+  /** The standard input of the program: a string as it is, every other value as JSON. */
   readonly stdin?: unknown
-  /** Files that the program finds in its work directory. */
+  /** Files that are placed in the program's work directory. */
   readonly files?: readonly WorkFile[]
-  /** Whether the program may use the network; left out, it may not. */
+  /** Whether the program may use the network. Absent means that it may not. */
   readonly network?: boolean
   readonly limits?: ExecLimits
   readonly exitCodes?: ExitCodes
 }
 
-/** A file in the work directory of a program: one that was uploaded, or text. */
+/** A file in the work directory of a program: an uploaded file, or text. */
 export type WorkFile =
   | { readonly path: string; readonly file: string }
   | { readonly path: string; readonly content: string }
 
-/** What a program may use; what is left out is the worker's default. */
+/** Resource limits of a program. The worker's defaults replace absent ones. */
 export interface ExecLimits {
   /** A size such as `256MiB`. */
   readonly memory?: string
   readonly cpus?: number
   readonly processes?: number
-  /** The largest file that it may write, and all that it may write to its work directory. */
+  /** Maximum size of a file that the program writes, and of all that it writes to its work directory. */
   readonly fileSize?: string
 }
 
-/** What exit codes mean. Of those that are not listed 0 completes, and every other is retried. */
+/** The meaning of exit codes. Among codes that are not listed, 0 completes the run, and every other code is retried. */
 export interface ExitCodes {
   readonly complete?: readonly number[]
   readonly retry?: readonly number[]
@@ -121,22 +121,25 @@ export type Action =
   | ExecAction
 export type ActionType = Action['type']
 
-/** What the engine keeps of an action that is too large to wait in memory with its run: whoever performs it reads the rest. */
+/**
+ * The part of an action that stays in memory with a waiting run if the whole action is too large. The worker that performs the
+ * run reads the rest.
+ */
 export interface LargeAction {
   readonly type: ActionType
-  /** Of a handler: it says which lane its runs wait in. */
+  /** For a handler: its name, which determines the lane of its runs. */
   readonly name?: string
-  /** Of a program that is a command: the same. */
+  /** For a program that is a command: its path, which determines the lane of its runs. */
   readonly command?: string
-  /** Of a request: the origin that it calls. */
+  /** For a request: the origin that it calls. */
   readonly target?: string
-  /** How long all of the definition is. */
+  /** Size of the whole definition. */
   readonly largeBytes: number
 }
 
 export const isLarge = (action: Action | LargeAction): action is LargeAction => 'largeBytes' in action
 
-/** Where an action goes, in a word: an address, a recipient, how long it takes. */
+/** Where an action goes, in a few words: an address, a recipient, or the duration of a sleep. */
 export function targetOfAction(action: Action): string {
   switch (action.type) {
     case 'sleep':
@@ -165,7 +168,7 @@ const TARGETS: Readonly<Record<string, TargetOf>> = {
   exec: (target) => (target.startsWith('/') ? 'command' : 'file'),
 } satisfies Record<ActionType, TargetOf>
 
-/** The member that says where an action goes, and stands behind its type on the command line: `webhook:URL`. */
+/** The name of the member that holds the action's target, which follows the type on the command line: `webhook:URL`. */
 export function targetMember(type: string, target: string): string | undefined {
   const member = Object.hasOwn(TARGETS, type) ? TARGETS[type] : undefined
   return typeof member === 'function' ? member(target) : member

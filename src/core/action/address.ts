@@ -1,20 +1,20 @@
 /**
- * Which addresses a task may reach. What is not known to be public is refused: a range that nobody listed fails closed.
+ * The addresses that tasks may reach. An address that is not known to be public is rejected, so an unlisted range fails closed.
  */
 import ipaddr from 'ipaddr.js'
 import { holds, isInside, type Network, networkText, parseNetwork } from '../values/network.ts'
 
-/** Which addresses tasks may reach, beyond the public ones. */
+/** The addresses that tasks may reach in addition to public ones. */
 export interface AddressPolicy {
   /** Whether loopback, private, unique-local and carrier-grade NAT addresses may be reached. */
   readonly allowPrivate: boolean
-  /** Networks among those that may be reached even if the others may not. */
+  /** Private networks that may be reached even if `allowPrivate` is false. */
   readonly allowedNetworks?: readonly Network[] | undefined
-  /** Where given, no others among those may be reached. */
+  /** If set, the only private networks that may be reached. */
   readonly onlyNetworks?: readonly Network[] | undefined
 }
 
-/** Why the address may not be reached, in a word or two; undefined when it may. */
+/** The kind of a forbidden address, in a word or two; undefined if the address may be reached. */
 export function forbiddenKind(address: string, policy: AddressPolicy): string | undefined {
   if (!ipaddr.isValid(address)) return 'not an IP address'
   const parsed = unwrap(ipaddr.parse(address))
@@ -38,19 +38,20 @@ const holdsAny = (networks: readonly Network[], address: Address) =>
   networks.some((network) => holds(network, address))
 
 /**
- * Why a network cannot be one of private addresses that tasks may reach: others they reach anyway, or never. Null when it
- * can. One that holds a metadata service among others can; the service stays out of reach.
+ * Why a network cannot be listed among the private networks that tasks may reach, or null if it can: tasks reach other networks
+ * anyway, or never. A network that contains a metadata service among other addresses can be listed; the service remains
+ * unreachable.
  */
 export function notPrivate(network: Network): string | null {
   if (PRIVATE_NETWORKS.some((known) => isInside([known], network)) && !isMetadata(network.base)) return null
   return `${networkText(network)} is not part of a private network that tasks can reach, such as 10.0.0.0/8 or 192.168.0.0/16`
 }
 
-/** Whether an address is one that only this machine or its own network can reach. */
+/** Whether an address can be reached from this machine or its own network only. */
 export const isPrivateAddress = (address: string): boolean =>
   forbiddenKind(address, { allowPrivate: false }) !== undefined
 
-/** Whether an address is this machine's own: loopback, unspecified, or one of `local`, in whatever way it is written. */
+/** Whether an address, in any notation, belongs to this machine: loopback, unspecified, or one of `local`. */
 export function isOfThisMachine(address: string, local: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = unwrap(ipaddr.parse(address))
@@ -65,7 +66,7 @@ const PRIVATE_KINDS: ReadonlyMap<string, string> = new Map([
   ['uniqueLocal', 'private'],
   ['carrierGradeNat', 'private'],
 ])
-/** All that ipaddr.js counts among these kinds. */
+/** All networks that ipaddr.js assigns to these kinds. */
 const PRIVATE_NETWORKS = [
   '127.0.0.0/8',
   '10.0.0.0/8',
@@ -96,7 +97,7 @@ function isGlobalUnicast(address: Address): boolean {
   return address instanceof ipaddr.IPv4 || address.match(GLOBAL_UNICAST)
 }
 
-/** The IPv4 address inside an IPv6 one, wherever a kernel or gateway on the way would take it out again. */
+/** The IPv4 address embedded in an IPv6 one, for every format from which a kernel or a gateway would extract it. */
 function unwrap(address: Address): Address {
   if (address instanceof ipaddr.IPv4) return address
   const range = address.range()
@@ -112,12 +113,13 @@ function embeddedAt(address: ipaddr.IPv6, byte: number): ipaddr.IPv4 {
   return new ipaddr.IPv4(address.toByteArray().slice(byte, byte + 4))
 }
 
-/** Four numbers: a URL has its IPv4 addresses in this form, and no name ends in a number. */
+/** Four numbers. In a URL, IPv4 addresses always have this form, and no host name ends in a number. */
 const IPV4 = /^\d+(\.\d+){3}$/
 
 /**
- * Why no setting lets a URL be reached, when its host is an address; undefined when it is a name, or may be reached. Addresses
- * are told from names by their form, because ipaddr.js takes 23 µs to refuse a name, and the dashboard has no `node:net`.
+ * Why a URL can never be reached, whatever the settings, if its host is an address; undefined if the host is a name or may be
+ * reached. Addresses are told from names by their form, because ipaddr.js takes 23 µs to reject a name, and the dashboard has
+ * no `node:net`.
  */
 export function neverReached({ hostname }: URL): string | undefined {
   const isIPv6 = hostname.startsWith('[')

@@ -1,12 +1,15 @@
 /**
- * What an action calls: `https://host[:port]`, as `URL.origin` gives it, or the mail server. Every run asks, and reading a URL costs
- * as much as the rest of a call, so what its authority means is read once: the origin depends on nothing after it.
+ * The target of an action: `https://host[:port]`, as `URL.origin` gives it, or the mail server. Every run needs it, and parsing
+ * a URL costs as much as the rest of a call, so each authority is parsed once: the origin depends on nothing after it.
  */
 import { type Action, isLarge, type LargeAction } from './action.ts'
 import type { SmtpServer } from './smtp-url.ts'
 import { parseTargetUrl } from './target-url.ts'
 
-/** Null for what calls nobody (sleep, handlers, programs), and for a call that will be refused: a URL that is not valid, or no mail server. */
+/**
+ * The target of an action; null if it calls no server (sleep, handlers, programs) or if the call will be rejected because the
+ * URL is not valid or no mail server is set.
+ */
 export function callTargetOf(action: Action | LargeAction, smtp: () => string | null): string | null {
   switch (action.type) {
     case 'sleep':
@@ -27,11 +30,11 @@ export const smtpTargetOf = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>):
 const MAX_AUTHORITIES = 10_000
 const known = new Map<string, string | null>()
 
-/** What was found last. Runs that are due together mostly call the same target, and to compare is cheaper than to take apart. */
+/** The latest result. Runs that are due together mostly call the same target, and comparing is cheaper than parsing. */
 let lastAuthority = ''
 let lastOrigin: string | null = null
 
-/** The origin that a URL calls; null when it is not one that a task may call. */
+/** The origin that a URL calls; null if a task may not call the URL. */
 export function originOf(url: string): string | null {
   if (lastOrigin !== null && url.startsWith(lastAuthority) && isEndAt(url, lastAuthority.length))
     return lastOrigin
@@ -61,7 +64,10 @@ const BACKSLASH = 0x5c
 const QUESTION_MARK = 0x3f
 const HASH = 0x23
 
-/** Where `https://host:port` ends; 0 for spellings that only the whole URL can be read of: further slashes, characters that are skipped. */
+/**
+ * Index at which `https://host:port` ends; 0 if only parsing the whole URL can tell, because it has extra slashes or characters
+ * that parsers skip.
+ */
 function endOfAuthority(url: string): number {
   const start = url.startsWith('https://') ? 8 : url.startsWith('http://') ? 7 : 0
   if (start === 0) return 0
@@ -72,12 +78,12 @@ function endOfAuthority(url: string): number {
   return url.length
 }
 
-/** Whether an authority ends where a URL has what it has at that place. */
+/** Whether the authority of a URL ends at this index. */
 function isEndAt(url: string, i: number): boolean {
   if (i === url.length) return true
   const character = url.charCodeAt(i)
   return character === SLASH || character === BACKSLASH || character === QUESTION_MARK || character === HASH
 }
 
-/** A part of a text keeps all of it in memory; this does not. */
+/** Copies a text. A substring would keep the whole text in memory. */
 const copyOf = (text: string) => Array.from(text).join('')

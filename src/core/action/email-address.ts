@@ -1,6 +1,6 @@
 /**
- * An email address as people write it: `ada@example.com`, or with a name, `Ada <ada@example.com>`. It is taken apart
- * before it goes anywhere, and what could end a header or begin another address is refused: one text, one address.
+ * An email address as people write it: `ada@example.com`, or with a name, `Ada <ada@example.com>`. It is parsed before it is
+ * used, and characters that could end a header or begin another address are rejected, so that one text is always one address.
  */
 export interface EmailAddress {
   readonly name: string
@@ -9,7 +9,7 @@ export interface EmailAddress {
 
 export type ReadAddress =
   | { readonly ok: true; readonly value: EmailAddress }
-  /** The reason reads on after the name of the field. */
+  /** The reason, worded to follow the name of the field. */
   | { readonly ok: false; readonly reason: string }
 
 const MAX_LOCAL = 64
@@ -19,7 +19,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 const ADDRESS = /^([^\s@<>()[\],;:\\"]+)@([^\s@<>()[\],;:\\"]+)$/
 const NAMED = /^([^<>@,;:\\"]*)<([^<>]*)>$/
 
-/** Whether a text could end a header, or is not for people to read. */
+/** Whether a text contains control characters, which could end a header or cannot be displayed. */
 export const hasControlCharacters = (text: string): boolean => CONTROL.test(text)
 
 export function parseEmailAddress(text: string): ReadAddress {

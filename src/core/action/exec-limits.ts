@@ -1,8 +1,8 @@
-/** Limits of programs: what a task asks for, beside the most that the operator of a worker allows. Pure. */
+/** Limits of programs: those that a task requests, and the maxima that the operator of a worker allows. Pure. */
 import { bytesOf, bytesText } from '../values/bytes.ts'
 import type { ExecLimits } from './action.ts'
 
-/** What a task can choose, as numbers. */
+/** The limits that a task can set, as numbers. */
 export interface LimitValues {
   readonly memoryBytes: number
   readonly cpus: number
@@ -10,16 +10,16 @@ export interface LimitValues {
   readonly fileBytes: number
 }
 
-/** A limit of a task that is above the maximum, both as they are written. */
+/** A limit of a task that exceeds the maximum, both as text. */
 export interface ExceededLimit {
   readonly name: keyof ExecLimits
   readonly asked: string
   readonly most: string
-  /** The setting of the operator. */
+  /** The operator's setting that gives the maximum. */
   readonly setting: string
 }
 
-/** What a task asks for; what it leaves out is undefined. */
+/** The limits that a task requests; undefined for those that it does not set. */
 export const askedLimits = ({
   memory,
   cpus,
@@ -41,7 +41,7 @@ const FIELDS = [
   { name: 'fileSize', value: 'fileBytes', text: bytesText, setting: '--exec-max-file-bytes' },
 ] as const
 
-/** Those that are above. */
+/** Returns the limits that exceed the maxima. */
 export function exceededLimits(limits: ExecLimits | undefined, maxima: LimitValues): ExceededLimit[] {
   const asked = askedLimits(limits)
   return FIELDS.flatMap(({ name, value, text, setting }) =>

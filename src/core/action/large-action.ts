@@ -1,10 +1,10 @@
 import type { LargeAction } from './action.ts'
 import { originOf } from './call-target.ts'
 
-/** An action in brief, or what is already kept of one. */
+/** The members of an action that matter here, or an action that is already reduced. */
 type Brief = Pick<LargeAction, 'type' | 'name' | 'command' | 'target'> & { readonly url?: string }
 
-/** What is kept of an action that is too large to wait in memory with its run. */
+/** Returns the part of an action that stays in memory with a waiting run if the whole action is too large. */
 export function largeAction(
   { type, name, command, url, target: known }: Brief,
   largeBytes: number,

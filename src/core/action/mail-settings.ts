@@ -1,6 +1,6 @@
 /**
- * What a project says about its emails: who sends them, who gets the answers, and which server they leave through. The sender, the reply
- * address, the user and the password can be secrets; the server cannot, because limits and the address guard apply to a host that is known.
+ * The email settings of a project: the sender, the reply address, and the mail server. The sender, the reply address, the user
+ * and the password can be secrets; the server cannot, because limits and the address guard apply to a host that is known.
  */
 import { lineOf } from '../secret/filled-action.ts'
 import { hasReference, isReference, namesIn, replaceReferences } from '../secret/secret-reference.ts'
@@ -9,7 +9,7 @@ import { neverReached } from './address.ts'
 import { hasControlCharacters } from './email-address.ts'
 import { parseSmtpUrl, type ReadSmtpUrl, type SmtpServer } from './smtp-url.ts'
 
-/** As they are stored; null: as the server is set up. */
+/** The settings as they are stored. Null means the setting of the server. */
 export interface MailSettings {
   readonly mailFrom: string | null
   readonly mailReplyTo: string | null
@@ -17,7 +17,7 @@ export interface MailSettings {
   readonly mailServer: string | null
 }
 
-/** The same for one message, with values in place of references. */
+/** The settings for one message, with values in place of references. */
 export interface FilledMail {
   readonly from: string | null
   readonly replyTo: string | null
@@ -27,7 +27,7 @@ export interface FilledMail {
 const WANTED =
   'must have the form smtp://user:{{secret.SMTP_PASSWORD}}@mail.example.com:587, or smtps:// for implicit TLS'
 
-/** Reads the mail server of a project. References stay where they are. */
+/** Parses the mail server of a project. References to secrets are kept. */
 export function parseMailServer(text: string): ReadSmtpUrl {
   const read = parseSmtpUrl(text)
   if (!read.ok) return { ok: false, reason: WANTED }
@@ -52,7 +52,7 @@ export function parseMailServer(text: string): ReadSmtpUrl {
 export const mailSecretsOf = ({ mailFrom, mailReplyTo, mailServer }: MailSettings): readonly string[] =>
   namesIn([mailFrom ?? '', mailReplyTo ?? '', mailServer ?? ''])
 
-/** The settings were validated when they were stored; those that cannot be read are as good as none. */
+/** Fills in the secrets. The settings were validated when they were stored; those that cannot be parsed count as not set. */
 export function filledMail(
   { mailFrom, mailReplyTo, mailServer }: MailSettings,
   valueFor: (name: string) => string,

@@ -1,14 +1,14 @@
-/** Actions as they are shown: with a mask in place of every secret. */
+/** Actions as the API shows them: with a mask in place of every secret. */
 
 import type { RunOverride } from '../run/run-override.ts'
 import { readUrl } from '../values/read-url.ts'
 import type { Action } from './action.ts'
 import { hasSecretUrl, isOnlyReference, isSecretHeader, isSecretVariable, MASK } from './secret-rule.ts'
 
-/** The mask of a secret that another version of the task has otherwise. */
+/** The mask of a secret whose value differs from that in the other version. */
 const CHANGED_MASK = `${MASK} (changed)`
 
-/** With `before`, secrets that differ from those of that action are marked as changed. */
+/** Masks the secrets of an action. With `before`, secrets that differ from those of that action are marked as changed. */
 export function maskedAction(action: Action, before: Action = action): Action {
   const url = hasSecretUrl(action)
     ? { url: maskedUrl(action.url) + changeOf(action.url, 'url' in before ? before.url : undefined) }
@@ -28,7 +28,7 @@ export function maskedUrl(url: string): string {
   return `${read.pathname}${read.search}${read.hash}` === '/' ? url : `${read.origin}/${MASK}`
 }
 
-/** An override may name headers of its own. */
+/** Masks the headers that an override sets. */
 export function maskedOverride(override: RunOverride): RunOverride {
   const headers = override.action?.['headers']
   if (typeof headers !== 'object' || headers === null) return override
@@ -47,7 +47,7 @@ const maskedEnv = (env: Env, before: Env): Env =>
     ]),
   )
 
-/** Whether answers show a mask in place of the value of a variable. */
+/** Whether responses show a mask in place of the value of a variable. */
 export const isHiddenVariable = (name: string, value: string): boolean =>
   isSecretVariable(name, value) && !isOnlyReference(value)
 

@@ -1,6 +1,6 @@
 /** Request headers that users may not set on an action, because the client or Belfry itself sets them. */
 
-/** Set by the client or by the connection, so a value of the user's would break one or the other. */
+/** Headers that the HTTP client or the connection sets; a user's value would break the request or the connection. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -22,7 +22,7 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
 ])
 const RESERVED_PREFIXES = ['webhook-', 'belfry-']
 
-/** Whether a header is not the user's to set, in any capitalisation. */
+/** Whether users may not set a header, in any capitalisation. */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase()
   return RESERVED_HEADERS.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix))

@@ -1,20 +1,20 @@
 /** The mail server of an installation, as one address: `smtp://user:password@mail.example.com:587`. */
 import { readUrl } from '../values/read-url.ts'
 
-/** A mail server, and how to log in there. */
+/** A mail server, and the credentials for it. */
 export interface SmtpServer {
   readonly host: string
   readonly port: number
-  /** TLS from the first byte; else STARTTLS as soon as the server offers it. */
+  /** Whether TLS begins with the connection. If false, STARTTLS is used if the server offers it. */
   readonly isSecure: boolean
-  /** Whether to go on without TLS is out of the question: a password would be read by everybody on the way. */
+  /** Whether a connection without TLS must be refused, because anyone on the path could read the password. */
   readonly needsTls: boolean
   readonly login: { readonly user: string; readonly password: string } | null
 }
 
 export type ReadSmtpUrl =
   | { readonly ok: true; readonly server: SmtpServer }
-  /** The reason reads on after the name of the setting. */
+  /** The reason, worded to follow the name of the setting. */
   | { readonly ok: false; readonly reason: string }
 
 const WANTED = 'must have the form smtp://user:password@mail.example.com:587, or smtps:// for implicit TLS'

@@ -1,4 +1,4 @@
-/** Which addresses an HTTP action may name: http and https, no user or password inside. */
+/** The URLs that HTTP actions may have: http and https, without a user name or password. */
 
 import { hasReference, replaceReferences } from '../secret/secret-reference.ts'
 import { readUrl } from '../values/read-url.ts'
@@ -6,24 +6,24 @@ import { neverReached } from './address.ts'
 
 export type TargetUrl =
   | { readonly ok: true; readonly url: URL }
-  /** The reason reads on after the name of the field, or after "the URL". */
+  /** The reason, worded to follow the name of the field or "the URL". */
   | { readonly ok: false; readonly reason: string }
 
-/** Reads the address of an action. It is checked when the task is made and again before each request. */
+/** Parses the URL of an action. It is checked when the task is created and again before each request. */
 export function parseTargetUrl(text: string): TargetUrl {
   const url = readUrl(text)
   if (url === null) return { ok: false, reason: 'is not a valid URL; use the form https://example.com/hook' }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return { ok: false, reason: `must start with http:// or https://, not ${url.protocol.slice(0, 20)}` }
-  // Credentials in a URL end up in logs and histories; a header can be kept out of both.
+  // Credentials in a URL end up in logs and in history; headers can be kept out of both.
   if (url.username !== '' || url.password !== '')
     return { ok: false, reason: 'must not contain a user name or password; send them in a header' }
   return { ok: true, url }
 }
 
 /**
- * Reads the address of an action that somebody asks for. What no setting would let be reached is refused then and there, so
- * far as it can be read from the address; names are looked up, and addresses that depend on a setting decided, before each request.
+ * Parses the URL of an action in a request. A host that no setting would allow is rejected at once if the URL contains its
+ * address. Before each request, names are resolved, and addresses that depend on a setting are checked.
  */
 export function parseWantedUrl(text: string): TargetUrl {
   const target = hasReference(text) ? parseReferring(text) : parseTargetUrl(text)
@@ -36,8 +36,9 @@ export function parseWantedUrl(text: string): TargetUrl {
 }
 
 /**
- * An address that refers to secrets. Where it leads must not depend on them: the target, its limits and the address guard are
- * known before any value is. So it is read with two different values, which must lead to one origin.
+ * Parses a URL that refers to secrets. The secrets must not determine where it leads, because the target, its limits and the
+ * address guard are needed before any value is known. So the URL is parsed with two different values, and both must give the
+ * same origin.
  */
 function parseReferring(text: string): TargetUrl {
   const [one, other] = [withValue(text, 'a'), withValue(text, 'b')]

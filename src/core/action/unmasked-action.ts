@@ -1,7 +1,7 @@
 /**
- * Putting stored secrets back in place of their masks, so that what was read can be changed and sent back. A mask stands for
- * what the task has stored, and only where that goes on to be hidden and goes to the same origin, or to the same program: otherwise an edit
- * could bring a secret to light.
+ * Puts stored secrets back in place of their masks, so that a client can read an action, change it and send it back. A mask
+ * stands for the stored value only if that value remains hidden and goes to the same origin or the same program; otherwise an
+ * edit could disclose a secret.
  */
 
 import type { Problem } from '../errors.ts'
@@ -17,7 +17,7 @@ const ELSEWHERE = `is ${MASK}, but the stored secret is only sent to the origin 
 
 const ANOTHER_PROGRAM = `is ${MASK}, but the stored value is only given to the program it was stored for, with the same arguments, input and files; send the value itself, or refer to a secret`
 
-/** What is to be stored, and every mask that stands for nothing. `stored` is null for a new task. */
+/** The value to store, and a problem for each mask that has no stored value. `stored` is null for a new task. */
 export interface Unmasked<T> {
   readonly value: T
   readonly problems: readonly Problem[]
@@ -67,7 +67,10 @@ function withStoredHeaders(given: HttpAction, stored: Action | null, problems: P
   return { ...given, headers: Object.fromEntries(headers) }
 }
 
-/** Another program, or the same one with other arguments or input, could print what it is given. */
+/**
+ * Puts back variables only for the same program: another one, or the same one with other arguments or input, could print the
+ * values.
+ */
 function withStoredEnv(given: ExecAction, stored: Action | null, problems: Problem[]): ExecAction {
   if (given.env === undefined || !Object.values(given.env).includes(MASK)) return given
   const known = stored === null ? {} : envOf(stored)
@@ -83,11 +86,11 @@ function withStoredEnv(given: ExecAction, stored: Action | null, problems: Probl
   return { ...given, env: Object.fromEntries(env) }
 }
 
-/** What decides what a program does with its environment. */
+/** The members that determine what a program does with its environment. */
 const whatRuns = ({ file, command, args = [], stdin, files = [] }: ExecAction): string =>
   JSON.stringify([file, command, args, stdin, files])
 
-/** A masked header of an override is one that the run is to have as the task says. */
+/** Removes masked headers from an override: for these, the run uses the headers of its task. */
 export function unmaskedOverride(override: RunOverride, stored: Action): Unmasked<RunOverride> {
   const given = override.action?.['headers']
   if (typeof given !== 'object' || given === null || !Object.values(given).includes(MASK))
@@ -100,7 +103,7 @@ export function unmaskedOverride(override: RunOverride, stored: Action): Unmaske
   return { value: { ...override, action: { ...override.action, headers } }, problems }
 }
 
-/** By name in small letters. */
+/** Stored secret headers, by lower-case name. */
 const storedSecrets = (stored: Action | null): ReadonlyMap<string, string> =>
   new Map(
     Object.entries(stored === null ? {} : headersOf(stored))

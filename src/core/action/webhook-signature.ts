@@ -2,7 +2,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
 const PREFIX = 'whsec_'
-/** As much as the hash that it goes into takes in at once. */
+/** The output size of SHA-256, the minimum that RFC 2104 recommends for HMAC keys. */
 const SECRET_BYTES = 32
 const MIN_BYTES = 24
 const MAX_BYTES = 64
@@ -12,7 +12,7 @@ export const makeSecret = (): Buffer => randomBytes(SECRET_BYTES)
 /** A secret as users see it. */
 export const formatSecret = (secret: Buffer): string => PREFIX + secret.toString('base64')
 
-/** The secret that a text stands for, or what is wrong with the text. */
+/** Parses a secret, or returns what is wrong with the text. */
 export function parseSecret(text: string): { ok: true; secret: Buffer } | { ok: false; reason: string } {
   const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : ''
   const secret = Buffer.from(encoded, 'base64')
@@ -21,7 +21,7 @@ export function parseSecret(text: string): { ok: true; secret: Buffer } | { ok: 
   return { ok: false, reason: `must be ${PREFIX} followed by ${MIN_BYTES} to ${MAX_BYTES} bytes in base64` }
 }
 
-/** What messages are signed with, made once for each secret. */
+/** The key that signs messages, created once for each secret. */
 export type SigningKey = KeyObject
 
 export const signingKey = (secret: Buffer): SigningKey => createSecretKey(secret)
@@ -29,7 +29,7 @@ export const signingKey = (secret: Buffer): SigningKey => createSecretKey(secret
 /** What is signed. */
 export interface SignedMessage {
   readonly id: string
-  /** Seconds since 1970, as it is sent. */
+  /** Seconds since 1970, as sent in the header. */
   readonly timestamp: string
   readonly body: string
 }

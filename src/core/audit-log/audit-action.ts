@@ -1,4 +1,4 @@
-/** What the audit log records: every change that a caller makes, and what was refused to callers. */
+/** What the audit log records: every change that a caller makes, and requests that were refused. */
 
 /** A closed list: readers of the log can rely on these words. A new kind of change adds its own. */
 export const AUDIT_ACTIONS = [

@@ -1,11 +1,14 @@
-/** Entries of the audit log, as they are read and as they are shown. */
+/** Entries of the audit log, as they are read from the database and as the API shows them. */
 import { utc } from '../values/utc.ts'
 import type { AuditAction, AuditSubject } from './audit-action.ts'
 
-/** Stands for the project of what belongs to none: the installation's own keys, projects themselves, failed sign-ins. */
+/**
+ * Takes the place of a project id in entries that belong to no project: the installation's own keys, projects themselves,
+ * failed sign-ins.
+ */
 export const INSTALLATION_ID = '00000000-0000-0000-0000-000000000000'
 
-/** An entry as it is read. */
+/** An entry as read from the database. */
 export interface EntryRow {
   readonly id: string
   readonly at: number

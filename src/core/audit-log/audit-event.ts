@@ -1,4 +1,4 @@
-/** An entry of the audit log, told to whoever wants to know, in the form of CloudEvents 1.0. */
+/** The event for an entry of the audit log, in the form of CloudEvents 1.0. */
 import { utc } from '../values/utc.ts'
 import type { AuditAction } from './audit-action.ts'
 import { type EntryRow, type ShownEntry, shownEntry } from './audit-entry.ts'
@@ -7,7 +7,7 @@ import { type EntryRow, type ShownEntry, shownEntry } from './audit-entry.ts'
 export interface RecordedEntry extends EntryRow {
   /** The number of the transaction that stored it. */
   readonly xid: number
-  /** Its instant in epoch microseconds, as exact as it is stored. */
+  /** Time of the entry in epoch microseconds, with the precision of the database. */
   readonly us: number
 }
 
@@ -17,14 +17,14 @@ export interface AuditEvent {
   readonly id: string
   readonly source: string
   readonly type: `belfry.audit.${AuditAction}`
-  /** The id of what was changed, where it has one. */
+  /** The id of the changed object, if it has one. */
   readonly subject?: string
   readonly time: string
   readonly datacontenttype: 'application/json'
   readonly data: { readonly entry: ShownEntry }
 }
 
-/** Stable for ever: whoever is told twice recognises it. */
+/** The id never changes, so a receiver recognises an event that it receives twice. */
 export const auditEventIdOf = (entryId: string): string => `${entryId}.recorded`
 
 export function auditEventOf(row: RecordedEntry): AuditEvent {

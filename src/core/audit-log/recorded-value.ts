@@ -1,18 +1,20 @@
 /**
- * Values as the audit log keeps them: without secrets and of bounded length. Callers hand over what the API would show, which
- * contains no secret; members whose names say that they hold one are blanked all the same.
+ * Values as the audit log stores them: without secrets and of bounded length. Callers pass what the API would show, which
+ * contains no secret; as a second safeguard, members whose names suggest a secret are masked.
  */
 import { MASK } from '../action/secret-rule.ts'
 
-/** What an entry keeps of a value, in bytes of JSON. */
+/** Maximum size of a recorded value, in bytes of JSON. */
 export const MAX_RECORDED_BYTES = 4 * 1024
 
-/** Members that may be replaced by their length; a value that is too long without them too is replaced as a whole. */
+/** Maximum number of members that are replaced by their length. If the value is still too long, it is replaced as a whole. */
 const MAX_OMITTED = 10
 
 const SECRET_NAME = /(secret|password|passphrase|token|authorization|cookie|credential)s?$/i
 
-/** JSON text of a value to record; null for none. Members that make it too long are replaced by their length. */
+/**
+ * Returns the JSON of a value to record; null if there is no value. Members that make it too long are replaced by their length.
+ */
 export function recordedValue(value: object | null | undefined): string | null {
   if (value === undefined || value === null) return null
   const text = blanked(value)

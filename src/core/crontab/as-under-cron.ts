@@ -1,6 +1,6 @@
 import type { TaskInput } from '../task/task-input.ts'
 
-/** How cron treats its jobs: they may overlap, nothing that was missed is made up for, and nothing is begun a second time. */
+/** Policies that match cron: runs may overlap, missed occurrences are skipped, and a run is never started a second time. */
 export const AS_UNDER_CRON = {
   overlap: 'allow',
   misfire: { policy: 'skip' },

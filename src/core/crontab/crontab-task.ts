@@ -1,7 +1,7 @@
 /**
- * The task that a line of a crontab becomes, and what of the line it does not keep. A task made here behaves as the line
- * did under cron: each occurrence runs at most once, runs may overlap, what was missed is not made up for, and nothing
- * ends a long run before the longest timeout there is.
+ * Converts a line of a crontab into a task, and lists what the task does not preserve. The task behaves as the line did under
+ * cron: each occurrence runs at most once, runs may overlap, missed occurrences are skipped, and no run is ended before the
+ * longest possible timeout.
  */
 import type { ExecAction } from '../action/action.ts'
 import { hashOf } from '../schedule/hash.ts'
@@ -12,11 +12,11 @@ import type { TaskInput } from '../task/task-input.ts'
 import { AS_UNDER_CRON } from './as-under-cron.ts'
 import type { CrontabEntry } from './parse-crontab.ts'
 
-/** What holds for all lines. */
+/** Settings that apply to all lines. */
 export interface ImportSettings {
   /** The zone of lines without CRON_TZ. */
   readonly timezone: string
-  /** What the keys begin with, so that the same line of two machines is two tasks. */
+  /** Prefix of the keys, so that the same line on two machines becomes two tasks. */
   readonly prefix: string
   /** Labels that a worker must offer. */
   readonly labels: readonly string[]
@@ -24,13 +24,13 @@ export interface ImportSettings {
   readonly timeout: string
 }
 
-/** Something about a line that is not as it was. */
+/** A property of a line that the task does not preserve exactly. */
 export interface ImportNote {
   readonly about: 'mail' | 'user' | 'environment' | 'schedule' | 'secret'
   readonly note: string
 }
 
-/** A task that a line becomes. */
+/** The task made from a line. */
 export interface ImportedTask {
   readonly line: number
   readonly input: TaskInput & { readonly key: string; readonly schedule: CronSchedule }
@@ -44,7 +44,7 @@ export interface LeftOut {
   readonly reason: string
 }
 
-/** What becomes of the lines. */
+/** The result of converting all lines. */
 export interface ImportPlan {
   readonly tasks: readonly ImportedTask[]
   readonly leftOut: readonly LeftOut[]
@@ -52,7 +52,7 @@ export interface ImportPlan {
 
 export const tagOf = (prefix: string): string => `crontab:${prefix}`.slice(0, 100)
 
-/** What becomes of all lines; lines with the same command get keys of their own. */
+/** Converts all lines. Lines with the same command get different keys. */
 export function planImport(entries: readonly CrontabEntry[], settings: ImportSettings): ImportPlan {
   const tasks: ImportedTask[] = []
   const leftOut: LeftOut[] = []
@@ -78,7 +78,7 @@ export function planImport(entries: readonly CrontabEntry[], settings: ImportSet
 const zoneFor = ({ variables }: CrontabEntry, { timezone }: ImportSettings) =>
   (variables['CRON_TZ'] ?? timezone).replace(/^:/, '')
 
-/** The same for the same command, whenever it is due: a line that is given another time stays the same task. */
+/** The key follows from the command and not from its time, so a line whose time is changed remains the same task. */
 function keyOf({ command, stdin, user }: CrontabEntry, prefix: string): string {
   const hash = hashOf([user ?? '', command, stdin ?? ''].join('\n'))
     .toString(16)
@@ -89,7 +89,7 @@ function keyOf({ command, stdin, user }: CrontabEntry, prefix: string): string {
   return `${prefix}:${word}-${hash}`
 }
 
-/** What people call a command: the name of the program that it begins with. */
+/** The short name of a command: the name of its program. */
 const wordFor = (command: string): string => command.split(/\s+/)[0]?.split('/').at(-1) ?? ''
 
 interface TaskOptions {
@@ -129,23 +129,26 @@ function taskOf(entry: CrontabEntry, { key, expression, timezone, settings }: Ta
   return { line, input, notes: notesOn(entry) }
 }
 
-/** What cron itself takes from the environment. */
+/** Variables that cron itself uses. */
 const OF_CRON: readonly string[] = [
   ...['SHELL', 'CRON_TZ', 'RANDOM_DELAY', 'LOGNAME', 'USER'],
   ...['MAILTO', 'MAILFROM', 'CONTENT_TYPE', 'CONTENT_TRANSFER_ENCODING'],
 ]
 const isOfBelfry = (name: string) => name.startsWith('BELFRY_')
 
-/** The variables of the program. Cron gives one that names no PATH the same two folders. */
+/** The environment of the program. No PATH is added: cron's default, /usr/bin:/bin, is part of Belfry's default. */
 function environmentOf(variables: CrontabEntry['variables']): Record<string, string> {
   const kept = Object.entries(variables).filter(([name]) => !OF_CRON.includes(name) && !isOfBelfry(name))
   return Object.fromEntries(kept)
 }
 
-/** Owners of tasks are no longer than this. */
+/** Maximum length of a task's owner. */
 const MAX_OWNER_CHARACTERS = 200
 
-/** Whoever got the mail of a job is who it belongs to: lists, dead letters and subscriptions can be filtered by it. */
+/**
+ * The address that received the mail of a job becomes the owner of its task, by which lists, dead letters and subscriptions can
+ * be filtered.
+ */
 const ownerOf = ({ MAILTO: mailto = '' }: CrontabEntry['variables']): { readonly owner?: string } =>
   mailto === '' || mailto.length > MAX_OWNER_CHARACTERS ? {} : { owner: mailto }
 

@@ -1,55 +1,55 @@
 /**
- * Crontabs as cron reads them: of a user, or of the system with a column that names the user. Variables hold for the
- * lines below them, a comment right above a line names it, and a line that cron would refuse is named with its number
- * and what is wrong. Pure: what becomes of a line is decided in crontab-task.ts.
+ * Parses crontabs as cron does: those of a user, and those of the system, which have a column for the user. Variables apply to
+ * the lines below them, a comment directly above a line names it, and a line that cron would reject is reported with its number
+ * and the reason. Pure: crontab-task.ts decides what a line becomes.
  */
 import { checkCron } from '../schedule/cron-fields.ts'
 import { type When, whenOf } from './when.ts'
 
-/** More jobs than anybody keeps in one file. */
+/** Maximum number of jobs in one crontab. */
 export const MAX_ENTRIES = 1_000
-/** Cron takes no longer line. */
+/** Maximum length of a line; cron accepts no longer ones. */
 const MAX_LINE_LENGTH = 10_000
 const MAX_NAME_LENGTH = 200
 
 /** One job. */
 export interface CrontabEntry {
   readonly line: number
-  /** The comment right above it. */
+  /** The comment directly above the line. */
   readonly name: string | null
-  /** As it is written: five fields, or an alias such as `@daily`. */
+  /** The schedule as written: five fields, or an alias such as `@daily`. */
   readonly writtenWhen: string
   readonly when: When
-  /** Who runs it, in a crontab of the system. */
+  /** The user who runs the job, in a crontab of the system. */
   readonly user: string | null
   readonly command: string
-  /** What follows the first `%`. */
+  /** The text after the first `%`. */
   readonly stdin: string | null
-  /** The variables above it. */
+  /** The variables that are set above the line. */
   readonly variables: Readonly<Record<string, string>>
 }
 
-/** A line that is no job, and why. */
+/** A line that is not a valid job, and the reason. */
 export interface LineProblem {
   readonly line: number
   readonly text: string
   readonly detail: string
 }
 
-/** What a crontab holds. */
+/** The contents of a crontab. */
 export interface Crontab {
   readonly isSystem: boolean
   readonly entries: readonly CrontabEntry[]
   readonly problems: readonly LineProblem[]
-  /** Lines that would be jobs without their `#`. */
+  /** Numbers of the lines that would be jobs without their leading `#`. */
   readonly commentedOut: readonly number[]
 }
 
-/** What is known about a crontab beforehand. */
+/** What the caller knows about a crontab. */
 export interface CrontabOptions {
-  /** Whether lines name a user; left out, the lines themselves decide. */
+  /** Whether lines name a user. If absent, this is inferred from the lines. */
   readonly isSystem?: boolean | undefined
-  /** Names of users of the machine, by which a column of users is recognised. */
+  /** Names of users of the machine, which identify a column of users. */
   readonly users?: ReadonlySet<string>
 }
 
@@ -141,7 +141,7 @@ interface Columns {
   readonly rest: string
 }
 
-/** The parts of a line that may be a job; null when there are too few. A `-` in front only silences syslog. */
+/** The columns of a line that may be a job; null if there are too few. A leading `-` only keeps the job out of syslog. */
 function columnsOf(text: string, isSystem: boolean): Columns | null {
   const [, when = '', after = ''] = /^-?(@\S+|(?:\S+\s+){4}\S+)\s+(.+)$/s.exec(text) ?? []
   if (!isSystem) return after === '' ? null : { when: when.replace(/\s+/g, ' '), user: null, rest: after }
@@ -151,7 +151,7 @@ function columnsOf(text: string, isSystem: boolean): Columns | null {
 
 const isSchedule = (when: string) => when === '@reboot' || checkCron(when).ok
 
-/** An unescaped `%` ends the command; what follows is its standard input, each further `%` a line break. */
+/** An unescaped `%` ends the command. The text after it is the standard input, in which every further `%` is a line break. */
 function commandOf(text: string): { command: string; stdin: string | null } {
   const [command = '', ...input] = text.split(/(?<!\\)%/).map((part) => part.replaceAll('\\%', '%'))
   if (input.length === 0) return { command, stdin: null }
@@ -160,7 +160,7 @@ function commandOf(text: string): { command: string; stdin: string | null } {
 
 const unquoted = (value: string): string => /^(["'])(.*)\1$/.exec(value)?.[2] ?? value
 
-/** Whether a heading says that there is a column of users, or each line has the name of one in that place. */
+/** Whether a heading announces a column of users, or every line has the name of a user in that place. */
 function namesUsers(lines: readonly string[], users: ReadonlySet<string>): boolean {
   const texts = lines.map((line) => line.trim())
   if (texts.some((text) => text.startsWith('#') && HEADING_WITH_USER.test(text))) return true

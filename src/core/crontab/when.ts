@@ -1,14 +1,17 @@
-/** When a line of a crontab is due, as a cron expression of ours. The two differ in a few places; each is told apart here. */
+/**
+ * Converts the schedule of a crontab line into a cron expression of Belfry. The two syntaxes differ in a few places, which are
+ * handled here.
+ */
 import { checkCron } from '../schedule/cron-fields.ts'
 import { validateSchedule } from '../schedule/validate-schedule.ts'
 
 export type When =
   | { readonly kind: 'cron'; readonly expression: string }
-  /** Cron understands it, and no schedule of ours says the same. */
+  /** Cron accepts it, but no schedule of Belfry is equivalent. */
   | { readonly kind: 'unsupported'; readonly reason: string }
   | { readonly kind: 'wrong'; readonly details: readonly string[] }
 
-/** Aliases that some crons know beside the usual ones. */
+/** Aliases that only some versions of cron know. */
 const MORE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['@every_minute', '* * * * *'],
   ['@every_second', '* * * * * *'],
@@ -39,7 +42,7 @@ function checked(expression: string): When {
   return { kind: 'wrong', details: verdict.problems.map(({ detail }) => detail) }
 }
 
-/** `a~b` is a value drawn once, which is what `H(a-b)` is. */
+/** `a~b` is a random value that is chosen once, which `H(a-b)` means here. */
 const withoutTilde = (field: string): string =>
   field
     .split(',')
@@ -52,9 +55,15 @@ const withoutTilde = (field: string): string =>
 
 const isEvery = (field: string) => field === '*' || /^\*(\/1)?(,|$)/.test(field)
 
-/** Where one day field begins with a star, cron wants both to match; that is the same as ours only if one is every day. */
+/**
+ * If one day field begins with a star, cron requires both fields to match. Belfry gives the same result only if one of them
+ * matches every day.
+ */
 const isBoth = (starred: string, other: string) =>
   starred.startsWith('*') && !isEvery(starred) && !isEvery(other)
 
-/** A star with more behind it is every day, and says so without making the other field irrelevant. */
+/**
+ * In Belfry, a star with further items would make the other field irrelevant, so a field that matches every day is written as a
+ * plain star.
+ */
 const plain = (field: string) => (isEvery(field) ? '*' : field)

@@ -1,15 +1,15 @@
-/** Which part of a file an upload consists of: the header Content-Range (RFC 9110, section 14.4) of requests. */
+/** The range of a file that an upload request contains, from the header Content-Range (RFC 9110, section 14.4). */
 
 export type ContentRange =
-  /** From the first byte to the last of the part; `total` is null while the length of the file is unknown. */
+  /** The first and the last byte of the part; `total` is null while the length of the file is unknown. */
   | { readonly from: number; readonly to: number; readonly total: number | null }
-  /** No bytes: everything should be there already. */
+  /** The request contains no bytes, because the client expects that all of them are stored already. */
   | { readonly from: null; readonly total: number }
 
 const PART = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/
 const NOTHING = /^bytes \*\/(\d{1,15})$/
 
-/** Null for what is none. */
+/** Parses the header; null if it is not valid. */
 export function parseContentRange(text: string): ContentRange | null {
   const nothing = NOTHING.exec(text)
   if (nothing) return { from: null, total: Number(nothing[1]) }

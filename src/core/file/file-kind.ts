@@ -1,17 +1,22 @@
-/** What a file is, by its first bytes. Its name says nothing about it. */
+/** Detects what a file is by its first bytes. Its name is ignored. */
 
 export const FILE_KINDS = ['elf', 'script', 'mach-o', 'pe', 'archive', 'text', 'data'] as const
 
-/** What was found, and what running it takes. */
+/** The detected kind, and what running the file requires. */
 export interface FileKind {
   readonly kind: (typeof FILE_KINDS)[number]
-  /** What a program was compiled for, as Node.js calls it; null for what is no compiled program. */
+  /**
+   * The architecture that a program was compiled for, in the notation of Node.js; null if the file is not a compiled program.
+   */
   readonly architecture: string | null
-  /** What must be there to run it: the rest of the first line of a script, or the loader of a program that is not static. */
+  /**
+   * What must be installed to run the file: the interpreter and arguments of a script, or the loader of a dynamically linked
+   * program.
+   */
   readonly interpreter: string | null
 }
 
-/** As many bytes as a look needs. More change nothing. */
+/** Number of bytes that the detection needs. Further bytes do not change the result. */
 export const LOOKED_AT_BYTES = 64 * 1024
 
 const plain = (kind: FileKind['kind']): FileKind => ({ kind, architecture: null, interpreter: null })
@@ -41,7 +46,7 @@ const ELF_MACHINES: Readonly<Record<number, string>> = {
 }
 const ELF_HEADER_BYTES = 64
 const PT_INTERP = 3
-/** Programs have about ten; the rest of a table that claims more is not looked at. */
+/** Maximum number of program headers to read. Programs have about ten. */
 const MAX_SEGMENTS = 128
 const MAX_INTERPRETER_BYTES = 255
 
@@ -54,7 +59,7 @@ function elfOf(head: Buffer): FileKind | null {
   return { kind: 'elf', architecture, interpreter: loaderOf(head, { is64, isLittle }) }
 }
 
-/** The program that loads this one; a static one has none. */
+/** The loader of a dynamically linked program; null for a static one. */
 function loaderOf(head: Buffer, { is64, isLittle }: { is64: boolean; isLittle: boolean }): string | null {
   const at = (offset: number, bytes: number) => number(head, offset, bytes, isLittle)
   const table = at(is64 ? 32 : 28, is64 ? 8 : 4) ?? 0
@@ -81,7 +86,7 @@ const MACH_MACHINES: Readonly<Record<number, string>> = {
 const MACH_LITTLE = [0xfeedface, 0xfeedfacf]
 const MACH_BIG = [0xcefaedfe, 0xcffaedfe]
 const MACH_UNIVERSAL = 0xcafebabe
-/** Java classes begin with the same number; what follows is their version there, of which the first was 45. */
+/** Java class files begin with the same number, followed by their version, which is at least 45. */
 const MAX_UNIVERSAL_PARTS = 44
 
 function machOf(head: Buffer): FileKind | null {
@@ -116,7 +121,7 @@ function peOf(head: Buffer): FileKind | null {
   return { kind: 'pe', architecture: PE_MACHINES[machine] ?? `machine ${machine}`, interpreter: null }
 }
 
-/** As Linux reads the first line: two characters, spaces, and the interpreter with its arguments. */
+/** Parses the first line as Linux does: two characters, spaces, and the interpreter with its arguments. */
 function scriptOf(head: Buffer): FileKind | null {
   if (!startsWith(head, Buffer.from('#!'))) return null
   const line = head.toString('utf8', 2, 2 + MAX_INTERPRETER_BYTES).split('\n')[0] ?? ''
@@ -143,10 +148,12 @@ const isArchive = (head: Buffer): boolean =>
   ARCHIVES.some((magic) => startsWith(head, magic)) ||
   head.toString('latin1', TAR_OFFSET, TAR_OFFSET + 5) === 'ustar'
 
-/** Begins the colours of texts for terminals. */
+/** Begins colour sequences in text for terminals. */
 const ESCAPE = String.fromCharCode(27)
 
-/** UTF-8 without control characters but those that texts have. The last character may be cut. */
+/**
+ * Whether the bytes are UTF-8 without control characters other than those common in text. The last character may be incomplete.
+ */
 function isText(head: Buffer): boolean {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
@@ -158,7 +165,9 @@ function isText(head: Buffer): boolean {
 
 const startsWith = (head: Buffer, magic: Buffer): boolean => head.subarray(0, magic.length).equals(magic)
 
-/** A number of so many bytes, or null where there are none, or where it is too large to be a place in the file. */
+/**
+ * Reads an integer of the given size; null if the bytes are missing, or if the number is too large to be an offset in the file.
+ */
 function number(head: Buffer, offset: number, bytes: number, isLittle: boolean): number | null {
   if (offset < 0 || offset + bytes > head.length) return null
   if (bytes < 8) return isLittle ? head.readUIntLE(offset, bytes) : head.readUIntBE(offset, bytes)

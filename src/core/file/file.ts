@@ -1,11 +1,11 @@
 /** Files: programs and other bytes that tasks use. */
 
-/** What is uploaded and stored at once. Nothing keeps more than a few of them in memory. */
+/** Size of the pieces in which files are uploaded and stored. No process keeps more than a few of them in memory. */
 export const CHUNK_BYTES = 256 * 1024
 
 export const MAX_FILE_NAME_CHARACTERS = 255
 
-/** What is wrong with the name of a file, or null. Names become names in a directory. */
+/** Returns what is wrong with the name of a file, or null. Names are used as file names in a directory. */
 export function fileNameProblem(name: string): string | null {
   if (name === '' || name.length > MAX_FILE_NAME_CHARACTERS)
     return `must be 1 to ${MAX_FILE_NAME_CHARACTERS} characters long`
@@ -15,5 +15,5 @@ export function fileNameProblem(name: string): string | null {
   return name.trim() === name ? null : 'must not begin or end with a space'
 }
 
-/** SHA-256 as it is written everywhere. */
+/** SHA-256 in hexadecimal, the form used everywhere. */
 export const SHA256 = /^[0-9a-f]{64}$/

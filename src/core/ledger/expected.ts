@@ -1,20 +1,20 @@
 /**
- * Which occurrences a task owes. The versions that were in force follow one another, each with the instants
- * of its own schedule; what ends a task ends them. Pure: no row says here whether anything was done about it.
+ * Computes the occurrences that a task should have. The versions in force follow one another, each with the occurrences of its
+ * own schedule, until the task ends. Pure: it considers no rows, so it does not know what was done about an occurrence.
  */
 import { firstOccurrence, nextOccurrence } from '../schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../task/task.ts'
 import { atOnce, type Steps } from '../values/steps.ts'
 
-/** A definition, and how far it was in force. */
+/** A definition, and until when it was in force. */
 export interface VersionInForce {
   readonly version: number
   readonly definition: TaskDefinition
-  /** The last instant whose occurrence is one of this version; null for the present one. */
+  /** The last instant whose occurrence belongs to this version; null for the current one. */
   readonly until: number | null
 }
 
-/** What decides which occurrences there are. Instants are epoch milliseconds. */
+/** What determines the occurrences of a task. Instants are epoch milliseconds. */
 export interface Owing {
   readonly createdAt: number
   /** Oldest first. */
@@ -23,21 +23,24 @@ export interface Owing {
   readonly endedAt: number | null
 }
 
-/** An instant at which a task was due, and by which version. */
+/** An instant at which a task was due, and the version that made it due. */
 export interface Expected {
   readonly at: number
   readonly version: number
 }
 
-/** The expected occurrences of a stretch of time. */
+/** The expected occurrences of a period. */
 export interface ExpectedSet {
-  /** In order, each instant once. */
+  /** In chronological order, without duplicates. */
   readonly items: readonly Expected[]
-  /** Counting stopped at the limit: there are more, and this was the last one counted. */
+  /** The last occurrence that was counted, if counting stopped at the limit and more exist; null otherwise. */
   readonly cutAt: number | null
 }
 
-/** Chains are due when the run before has ended: time alone says nothing about them. */
+/**
+ * Whether the schedule is a chain: each occurrence depends on the end of the previous run, so it cannot be computed from the
+ * schedule alone.
+ */
 export const isChain = ({ schedule }: TaskDefinition): boolean => schedule.type === 'delay'
 
 /** The occurrences in [from, to], at most `limit` of them. */
@@ -45,14 +48,14 @@ export function expectedBetween(owing: Owing, stretch: ExpectedStretch): Expecte
   return atOnce(expectedSteps(owing, stretch))
 }
 
-/** Where occurrences are expected, and how many of them are looked at. */
+/** The period in which occurrences are expected, and how many of them are considered. */
 export interface ExpectedStretch {
   readonly from: number
   readonly to: number
   readonly limit: number
 }
 
-/** The same in steps. */
+/** `expectedBetween` in steps. */
 export function* expectedSteps(
   { createdAt, versions, endedAt }: Owing,
   { from, to, limit }: ExpectedStretch,
@@ -81,30 +84,30 @@ export function* expectedSteps(
 const lastOf = (found: ReadonlyMap<number, number>): number =>
   [...found.keys()].reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
 
-/** Whether an instant is one of a definition's, whenever it was in force. */
+/** Whether an instant is an occurrence of a definition, regardless of when the definition was in force. */
 export function isInstantOf(definition: TaskDefinition, at: number): boolean {
   return isChain(definition) || nextOccurrence(planOf(definition), at - 1) === at
 }
 
-/** What is to be known about the time before a version. */
+/** What must be known about the time before a version. */
 interface Beginning {
   readonly createdAt: number
-  /** The versions before it had the instants up to here. */
+  /** Occurrences up to this instant belong to earlier versions. */
   readonly after: number
   readonly from: number
 }
 
-/** The instants of one version from `from` on, without end unless the plan has one. */
+/** The occurrences of one version from `from` on; endless unless the plan has an end. */
 function* instantsOf(definition: TaskDefinition, { createdAt, after, from }: Beginning): Generator<number> {
   const plan = planOf(definition)
   if (isChain(definition)) return
   if (definition.schedule.type === 'once') {
-    // A one-off may be given an instant that has passed: it is due nevertheless.
+    // A one-off task may be given an instant in the past, at which it is due nevertheless.
     const at = firstOccurrence(plan, createdAt)
     if (at !== null && at >= from) yield at
     return
   }
-  // The first occurrence comes after the creation of the task, or at `startAt` if that is set.
+  // The first occurrence is after the creation of the task, or at or after `startAt` if that is set.
   const first = plan.startAt === null ? createdAt : createdAt - 1
   let at = nextOccurrence(plan, Math.max(after, first, from - 1))
   while (at !== null) {

@@ -1,4 +1,4 @@
-/** What the audit can find out of order. */
+/** The kinds of inconsistencies that the audit can find. */
 export const FINDING_KINDS = [
   'next_row_lost',
   'one_off_lost',

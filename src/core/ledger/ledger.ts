@@ -1,7 +1,7 @@
 /**
- * The ledger: what a task owed in a stretch of time, against what is recorded. Every expected occurrence is
- * accounted for by a run, by a skip or a failure that names a reason, by the pause that still lasts, or by the row that waits
- * for its time; what is left is missing. Pure: it sees rows and definitions and answers entries.
+ * The ledger compares the occurrences that a task should have in a period with those that are recorded. Every expected
+ * occurrence is accounted for by a run, by a skip or a failure that names a reason, by a pause that still lasts, or by the row
+ * that is scheduled for it; all others are missing. Pure: it receives rows and definitions and returns entries.
  */
 import type { EndedRunState, LiveRunState, RunKind } from '../run/run.ts'
 import { delayMs, firstOccurrence } from '../schedule/occurrences.ts'
@@ -16,7 +16,7 @@ import {
   type Owing,
 } from './expected.ts'
 
-/** Where an occurrence stands. */
+/** The state of an occurrence. */
 export const LEDGER_STATES = [
   'ran',
   'active',
@@ -30,13 +30,13 @@ export const LEDGER_STATES = [
 ] as const
 export type LedgerState = (typeof LEDGER_STATES)[number]
 
-/** What must not be. */
+/** The states that indicate an inconsistency. */
 export const OUT_OF_ORDER = ['missing', 'doubled', 'unexpected'] as const satisfies readonly LedgerState[]
 
 export const isInOrder = (state: LedgerState): boolean =>
   !(OUT_OF_ORDER as readonly LedgerState[]).includes(state)
 
-/** A row of the agenda or of history that stands for an occurrence, or for a stretch of them. */
+/** A row of the agenda or of history that stands for one occurrence or for several consecutive ones. */
 export interface LedgerRow {
   readonly runId: string
   readonly kind: RunKind | 'skip'
@@ -44,52 +44,55 @@ export interface LedgerRow {
   readonly reason: string | null
   readonly scheduledFor: number
   readonly endedAt: number | null
-  /** The last occurrence that it speaks for, when it speaks for several. */
+  /** The last occurrence that the row stands for, if it stands for several. */
   readonly coversUntil: number | null
   readonly version: number
   readonly ordinal: number
 }
 
-/** One line of the ledger: an occurrence, or several in a row that share their fate. */
+/** One line of the ledger: one occurrence, or several consecutive ones with the same state and reason. */
 export interface LedgerEntry {
   readonly state: LedgerState
   readonly at: number
-  /** The last occurrence of several; null for one alone. */
+  /** The last of several occurrences; null if there is only one. */
   readonly until: number | null
   readonly count: number
   readonly version: number
-  /** The rows behind it: one, none for what has no row, more for what is doubled. */
+  /** The rows that account for it: usually one, none if there is no row, several if it is doubled. */
   readonly rows: readonly LedgerRow[]
   readonly reason: string | null
 }
 
-/** What the ledger is made of. Instants are epoch milliseconds. */
+/** The input of the ledger. Instants are epoch milliseconds. */
 export interface LedgerCase extends Owing {
   readonly from: number
   readonly to: number
   readonly now: number
-  /** While the task is paused: what it passes over is recorded up to here. */
+  /** While the task is paused: the instant up to which skipped occurrences are already recorded. */
   readonly pausedFrom: number | null
-  /** Rows that stand for occurrences within the stretch, or speak for some of it; and all live ones. */
+  /** Rows that stand for any occurrence within the period, and all live rows. */
   readonly rows: readonly LedgerRow[]
-  /** The latest row before the stretch. */
+  /** The latest row before the period. */
   readonly before: LedgerRow | null
   /** History before the stretch was deleted, and the task had some. */
   readonly isCutOff: boolean
-  /** How many occurrences may be looked at. */
+  /** Maximum number of occurrences to consider. */
   readonly limit: number
 }
 
-/** The ledger of a stretch of time. */
+/** The ledger of a period. */
 export interface Ledger {
   readonly entries: readonly LedgerEntry[]
   readonly counts: Readonly<Record<LedgerState, number>>
   readonly expected: number
-  /** The stretch holds more occurrences than may be looked at; the last of those that were. */
+  /** The last occurrence considered, if the period has more occurrences than the limit; null otherwise. */
   readonly cutAt: number | null
 }
 
-/** The stretch whose occurrences are to be expected: nothing lies ahead of a task that has nothing to go on with. */
+/**
+ * The period in which occurrences are expected. It ends now at the latest for a task without a scheduled row, which has no
+ * upcoming occurrences.
+ */
 function expectedStretch(it: LedgerCase): ExpectedStretch {
   const to = it.rows.some(isWaiting) ? it.to : Math.min(it.to, it.now)
   return { from: it.from, to, limit: it.limit }
@@ -99,7 +102,7 @@ export function ledgerOf(it: LedgerCase): Ledger {
   return atOnce(ledgerSteps(it))
 }
 
-/** The same in steps. */
+/** `ledgerOf` in steps. */
 export function* ledgerSteps(it: LedgerCase): Steps<Ledger> {
   const expected = yield* expectedSteps(it, expectedStretch(it))
   const rows = it.rows.filter(({ kind }) => kind !== 'manual' && kind !== 'backfill')
@@ -117,7 +120,7 @@ export function* ledgerSteps(it: LedgerCase): Steps<Ledger> {
     if (found.length === 0 && ordinal > limitOf(it, listed.version)) continue
     const accounts = found.length > 0 ? found : (filled.get(listed.at) ?? [])
     const entry = entryOf(it, listed, { found: accounts, waiting })
-    // What lies ahead will be counted when it runs; the row that waits knows how far the counting has come.
+    // Upcoming occurrences are counted when they run; the scheduled row has the count up to now.
     if (entry.rows[0] === waiting && waiting) ordinal = Math.max(ordinal, waiting.ordinal)
     if (entry.state === 'due' || entry.state === 'upcoming') ordinal += 1
     counts[entry.state] += 1
@@ -134,20 +137,20 @@ export function* ledgerSteps(it: LedgerCase): Steps<Ledger> {
 }
 
 /**
- * Runs of backfills, by the instants they make up for; the latest where there are several. They account for what nothing else
- * does, and never double what has a row of its own.
+ * The backfill runs, by the instant of the occurrence; the latest one if there are several. They account for occurrences
+ * without a row of their own, and never make one doubled.
  */
 const filledIn = (rows: readonly LedgerRow[]): ReadonlyMap<number, readonly LedgerRow[]> =>
   new Map(rows.filter(({ kind }) => kind === 'backfill').map((row) => [row.scheduledFor, [row]]))
 
-/** The row that the task goes on with. */
+/** Whether this is the row with which the task's schedule continues. */
 const isWaiting = ({ state, kind }: LedgerRow) =>
   state === 'scheduled' && (kind === 'occurrence' || kind === 'skip')
 
-/** Due and not yet allowed to start, or not yet fired. */
+/** Whether a run is due but not yet allowed to start, or not yet fired. */
 const isUnfired = ({ state }: LedgerRow) => state === 'scheduled' || state === 'held' || state === 'deferred'
 
-/** What the occurrence after this row counts as: one that was never fired was not counted. */
+/** The ordinal of the next occurrence. A row that was never fired was not counted. */
 const ordinalAfter = (row: LedgerRow) => (wasFired(row) ? row.ordinal + 1 : row.ordinal)
 
 /** What the first occurrence of the stretch counts as. Without any row left nothing tells how many there were before: maybe all. */
@@ -156,7 +159,10 @@ function firstOrdinal({ before, isCutOff }: LedgerCase, rows: readonly LedgerRow
   return isCutOff && rows.length === 0 ? Number.POSITIVE_INFINITY : 1
 }
 
-/** A row with a reason speaks for what did not run; one that waited in a queue for too long had been fired. */
+/**
+ * Whether a row was fired. A row with a reason stands for occurrences that did not run, except that a run which exceeded its
+ * queue timeout had been fired.
+ */
 const wasFired = ({ reason }: LedgerRow) => reason === null || reason === 'queue_timeout'
 
 const limitOf = ({ versions }: Owing, version: number): number =>
@@ -165,7 +171,7 @@ const limitOf = ({ versions }: Owing, version: number): number =>
 const definitionOf = (versions: Owing['versions'], version: number): TaskDefinition | undefined =>
   versions.find((it) => it.version === version)?.definition
 
-/** Rows by the instants they speak for. */
+/** Rows by the instants of the occurrences they stand for. */
 class Book {
   readonly #single = new Map<number, LedgerRow[]>()
   readonly #ranges: readonly LedgerRow[]
@@ -191,7 +197,7 @@ class Book {
     return ranges.length === 0 ? single : [...single, ...ranges]
   }
 
-  /** Stretches hardly ever overlap, so those that begin shortly before the instant are enough to look at. */
+  /** Ranges hardly ever overlap, so only the last few that begin before the instant are checked. */
   #rangesAt(instant: number): LedgerRow[] {
     let [low, high] = [0, this.#ranges.length]
     while (low < high) {
@@ -210,14 +216,14 @@ const MAX_RANGES_SEEN = 8
 const isRange = ({ coversUntil, scheduledFor }: LedgerRow) =>
   coversUntil !== null && coversUntil > scheduledFor
 
-/** An occurrence that has a line; an extra one is known by its row alone. */
+/** An occurrence that gets an entry. An extra one is known only from its row. */
 interface Listed extends Expected {
   readonly isExtra: boolean
 }
 
 /**
- * What is expected, and what else has a row: the occurrences of chains, and those that were fired a moment before
- * an edit or an end that would have prevented them.
+ * Adds occurrences that have a row but are not expected: those of chains, and those that were fired just before an edit or an
+ * end that would have prevented them.
  */
 function withRows({ from, to }: LedgerCase, items: readonly Expected[], book: Book, cutAt: number): Listed[] {
   const known = new Set(items.map(({ at }) => at))
@@ -260,14 +266,17 @@ function entryOf(
   return entry('missing')
 }
 
-/** Edits may find a row due, again and again: it keeps its instant, which is one of a version before. */
+/**
+ * Whether the instant of a row is an occurrence of its version or of an earlier one: a row that is due during an edit keeps its
+ * instant, even over several edits.
+ */
 function isScheduled({ versions }: LedgerCase, row: LedgerRow): boolean {
   return versions.some(
     ({ version, definition }) => version <= row.version && isInstantOf(definition, row.scheduledFor),
   )
 }
 
-/** Adds an entry, or makes the last one speak for it too. */
+/** Adds an entry, or extends the last one if both have the same state, reason and version. */
 function append(entries: LedgerEntry[], entry: LedgerEntry): void {
   const last = entries.at(-1)
   if (!last || !isSameFate(last, entry)) entries.push(entry)
@@ -281,7 +290,7 @@ function isSameFate(a: LedgerEntry, b: LedgerEntry): boolean {
   return a.rows.length === 1 && b.rows.length === 1 && row !== undefined && row === b.rows[0] && isRange(row)
 }
 
-/** A chain that should go on and has no row to go on with: the occurrence after its last run is missing. */
+/** The missing occurrence of a chain that should continue but has no live row: the one after its last run. */
 function brokenChain(it: LedgerCase, waiting: LedgerRow | undefined, ordinal: number): LedgerEntry | null {
   const present = it.versions.at(-1)
   if (!present || !isChain(present.definition)) return null

@@ -1,4 +1,4 @@
-/** What can be left undone because PostgreSQL refuses to write one row of it. */
+/** Operations that fail because PostgreSQL rejects a row that they write. */
 export const REFUSED_OPERATIONS = [
   'fire',
   'claim',
@@ -16,7 +16,7 @@ export const REFUSED_OPERATIONS = [
 ] as const
 export type RefusedOperation = (typeof REFUSED_OPERATIONS)[number]
 
-/** Each as the end of a sentence about what it could not be done to. */
+/** Each operation as the end of a sentence about the row that it failed for. */
 export const REFUSED_WORDS: Readonly<Record<RefusedOperation, string>> = {
   fire: 'a due run cannot be started',
   claim: 'a pending run cannot be claimed',

@@ -1,65 +1,65 @@
 /**
- * A node's part of a request quota that all nodes share. The quota is a bucket in the database: it holds as many requests as
- * may come at once, and refills at its rate. A node leases requests from it before they come, about as many as it will need
- * in the next moments, so that it decides about nearly every request by itself:
+ * A node's part of a request quota that all nodes share. The quota is a bucket in the database, whose capacity is the allowed
+ * burst and which refills at the rate of the quota. A node leases requests from it in advance, about as many as it will need in
+ * the next moments, so that it decides about nearly every request locally:
+ * - while the node has leased requests left, a request takes one;
+ * - while the node knows that the bucket is empty, a request is refused;
+ * - otherwise the node asks the bucket for more. If the bucket was at least half full at its last answer, or has had time to
+ * become so, the request borrows one meanwhile, so that clients far from the limit never wait; otherwise the request waits for
+ * the answer.
  *
- * - while it has some, a request takes one;
- * - while it knows that the bucket is empty, a request is refused;
- * - else it asks for more. Where the bucket was well filled when last heard of, or has had the time to be, the request is
- *   lent one meanwhile, so that nobody waits who is far from the limit; else the request waits for the answer.
- *
- * What was lent is deducted with the next question, also from an empty bucket, so that over time the rate is exact. What a
- * node has and does not use, it gives back. Instants are those of a monotonic clock, in milliseconds.
+ * Borrowed requests are deducted with the next question, even from an empty bucket, so that over time the rate is exact. A node
+ * returns leased requests that it does not use. Instants are those of a monotonic clock, in milliseconds.
  */
 
-/** How many requests may come. */
+/** The rate and the burst of a quota. */
 export interface QuotaPolicy {
-  /** From one request to the next, at the rate. */
+  /** Time between two requests at the rate. */
   readonly gapMs: number
-  /** How many may come at once: what the bucket holds. */
+  /** Maximum number of requests at once, which is the capacity of the bucket. */
   readonly burst: number
 }
 
-/** What a node asks of the bucket. */
+/** A node's question to the bucket. */
 export interface QuotaQuestion {
-  /** Requests to deduct in any case; what is given back is less than zero. */
+  /** Requests to deduct in any case; negative if requests are returned. */
   readonly owed: number
-  /** Requests to lease, if there are as many. */
+  /** Requests to lease, if the bucket has that many. */
   readonly wanted: number
 }
 
-/** What the bucket answers. */
+/** The bucket's answer. */
 export interface QuotaAnswer {
   readonly granted: number
-  /** What the bucket holds after this; less than zero where more was owed than it held. */
+  /** Requests left in the bucket afterwards; negative if more was owed than the bucket held. */
   readonly left: number
-  /** Until the bucket holds one again; 0 if it does. */
+  /** Time until the bucket has a request again; 0 if it has one. */
   readonly opensInMs: number
 }
 
-/** `taken` or `refused`, or `unknown` until the bucket has answered. */
+/** Result of taking a request: `taken`, `refused`, or `unknown` until the bucket has answered. */
 export type Taking = 'taken' | 'refused' | 'unknown'
 
-/** A node leases what it needs for this long, and never more than this part of what the bucket can hold. */
+/** A node leases the requests that it needs for this time, but at most this part of the bucket's capacity. */
 const LEASED_MS = 200
 const LEASED_PART = 1 / 4
-/** The bucket is well filled from this part on. No more than this are lent at a time. */
+/** A request may borrow while the bucket is at least this full. At most this many are borrowed at a time. */
 const FILLED_PART = 1 / 2
 const MOST_LENT = 100
-/** An empty bucket is asked again no sooner than this. */
+/** Minimum pause before an empty bucket is asked again. */
 const EMPTY_PAUSE_MS = 50
-/** What was not used for this long is given back. */
+/** Leased requests that are unused for this long are returned. */
 const UNUSED_MS = 500
-/** Demand is measured over stretches no shorter than this. */
+/** Minimum period over which demand is measured. */
 const MEASURED_MS = 50
-/** While the bucket does not answer, requests are not counted for this long. */
+/** How long requests are not counted after the bucket did not answer. */
 const BLIND_MS = 1_000
 
 export class LeasedQuota {
   readonly policy: QuotaPolicy
-  /** Requests in hand; those that were lent are less than zero. */
+  /** Leased requests in hand; negative if requests were borrowed. */
   #credit = 0
-  /** What the bucket held when last heard of. */
+  /** Requests in the bucket at its last answer. */
   #left: number
   #heardAt: number
   #askedAt: number
@@ -67,7 +67,7 @@ export class LeasedQuota {
   #blindUntil = Number.NEGATIVE_INFINITY
   #isAsking = false
   #usedAt: number
-  /** Requests a millisecond, and those counted since. */
+  /** Demand in requests per millisecond, and the requests counted since it was measured. */
   #demand = 0
   #seen = 0
   #seenSince: number
@@ -81,14 +81,14 @@ export class LeasedQuota {
     this.#seenSince = now
   }
 
-  /** One request comes. */
+  /** Takes a request for a new client request. */
   take(now: number): Taking {
     this.#usedAt = now
     this.#seen++
     return this.retake(now)
   }
 
-  /** The same for one that came before and has waited for an answer. */
+  /** Tries again to take a request, for a client request that has waited for an answer. */
   retake(now: number): Taking {
     if (this.#credit > 0 || now < this.#blindUntil || this.#lends(now)) {
       this.#credit--
@@ -97,17 +97,17 @@ export class LeasedQuota {
     return now < this.#emptyUntil ? 'refused' : 'unknown'
   }
 
-  /** Lets a request through that could not be decided about in time. */
+  /** Lets a request borrow because no decision was possible in time. */
   lend(): void {
     this.#credit--
   }
 
-  /** A request that took one goes no further. */
+  /** Returns a request that was taken but not used. */
   giveBack(): void {
     this.#credit++
   }
 
-  /** Whether there is something to ask: more is needed, something was lent, or something is not used. */
+  /** Whether to ask the bucket: because more requests are needed, because some were borrowed, or to return unused ones. */
   shouldAsk(now: number): boolean {
     if (this.#isAsking || now < this.#blindUntil) return false
     if (this.#credit < 0) return true
@@ -115,7 +115,7 @@ export class LeasedQuota {
     return now >= this.#emptyUntil && this.#credit < this.#lead(now) / 2
   }
 
-  /** The question to put to the bucket while so many requests wait for it. Nothing else is asked until it was answered. */
+  /** The question for the bucket, while `waiting` requests wait for the answer. `shouldAsk` is false until it is answered. */
   ask(now: number, waiting: number): QuotaQuestion {
     this.#isAsking = true
     this.#askedAt = now
@@ -131,7 +131,7 @@ export class LeasedQuota {
     this.#credit += granted
     this.#left = left
     this.#heardAt = now
-    // An answer may have taken long: the bucket fills since the question, if not since before.
+    // The answer may have taken long: the bucket has been refilling since the question was asked, or earlier.
     this.#emptyUntil =
       granted < wanted
         ? now + Math.max(opensInMs, EMPTY_PAUSE_MS)
@@ -140,39 +140,40 @@ export class LeasedQuota {
           : Number.NEGATIVE_INFINITY
   }
 
-  /** The bucket could not be asked. Until it is tried again requests are not counted: without the database they fail anyway. */
+  /** The bucket could not be asked. Until the next attempt requests are not counted: without the database they fail anyway. */
   noAnswer(now: number): void {
     this.#isAsking = false
     this.#credit = 0
     this.#blindUntil = now + BLIND_MS
   }
 
-  /** Requests that could come now, as far as this node knows. */
+  /** Number of requests that could be made now, as far as this node knows. */
   remaining(now: number): number {
     return Math.max(0, Math.floor(Math.min(this.policy.burst, this.#credit + this.#level(now))))
   }
 
-  /** Until another request could come. */
+  /** Time until another request could be made. */
   opensInMs(now: number): number {
     if (this.#credit > 0) return 0
     return Math.max(0, this.#emptyUntil - now, (1 - this.#level(now)) * this.policy.gapMs)
   }
 
   /**
-   * Nothing is in hand, lent or being asked for, nobody has come for a while, and the bucket is full again. A quota that is forgotten
-   * sooner would be taken for full by the next request, which would then be lent one, whatever the rate.
+   * Whether the quota can be removed from memory: nothing is leased, borrowed or being asked for, no request has come for a
+   * while, and the bucket is full again. After an earlier removal the next request would assume a full bucket and borrow,
+   * whatever the rate.
    */
   isIdle(now: number, afterMs: number): boolean {
     const isUnused = !this.#isAsking && this.#credit === 0 && now - this.#usedAt > afterMs
     return isUnused && this.#level(now) >= this.policy.burst
   }
 
-  /** What the bucket holds by now if nobody else has taken any. */
+  /** Requests in the bucket now, if no other node has taken any. */
   #level(now: number): number {
     return Math.min(this.policy.burst, this.#left + (now - this.#heardAt) / this.policy.gapMs)
   }
 
-  /** Whether to let a request through before the bucket was asked. */
+  /** Whether a request may borrow before the bucket has answered. */
   #lends(now: number): boolean {
     const { burst } = this.policy
     const lent = -this.#credit
@@ -180,7 +181,7 @@ export class LeasedQuota {
     return lent < most && this.#level(now) - lent >= Math.max(1, burst * FILLED_PART)
   }
 
-  /** How many requests to have in hand; none where they are so rare that lending does. */
+  /** Number of requests to keep in hand; none if requests are so rare that borrowing suffices. */
   #lead(now: number): number {
     const elapsed = now - this.#seenSince
     if (elapsed >= MEASURED_MS) {

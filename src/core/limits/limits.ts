@@ -1,30 +1,30 @@
-/** What projects and keys may use. Null: as much as they want. */
+/** Limits of projects and keys. Null means no limit. */
 import { durationMs } from '../task/task.ts'
 import { formatDuration } from '../values/duration.ts'
 
-/** How often tasks may be due, and how far ahead. */
+/** Limits on how often tasks may be due, and how far ahead. */
 export interface ScheduleLimits {
   readonly minPeriodMs: number | null
   readonly maxAheadMs: number | null
 }
 
-/** What a key may be limited to. */
+/** Limits that a key may have. */
 export interface KeyLimits extends ScheduleLimits {
-  /** Requests to the API, such as `100/s`. */
+  /** Rate of API requests, such as `100/s`. */
   readonly requestRate: string | null
-  /** The definition of one task. */
+  /** Maximum size of the definition of one task. */
   readonly maxPayloadBytes: number | null
 }
 
-/** What a project may be limited to. */
+/** Limits that a project may have. */
 export interface ProjectLimits extends KeyLimits {
-  /** Runs that start, such as `10/s`. */
+  /** Rate at which runs start, such as `10/s`. */
   readonly runRate: string | null
-  /** Runs in progress at once. */
+  /** Maximum number of runs in progress. */
   readonly maxRunning: number | null
-  /** Tasks that are not finished, cancelled or deleted. */
+  /** Maximum number of tasks that are not finished, cancelled or deleted. */
   readonly maxTasks: number | null
-  /** Their definitions and all files together. */
+  /** Maximum size of task definitions and files together. */
   readonly maxStoredBytes: number | null
 }
 
@@ -41,7 +41,7 @@ export type InWords<L extends ScheduleLimits> = Omit<L, keyof ScheduleLimits> & 
   readonly maxAhead: string | null
 }
 
-/** A change to limits; null removes one, and what is not named stays. */
+/** A change to limits. Null removes a limit; an absent limit remains unchanged. */
 export type LimitsEdit<L extends ScheduleLimits> = {
   readonly [K in keyof InWords<L>]?: InWords<L>[K] | undefined
 }
@@ -51,7 +51,7 @@ export function inWords<L extends ScheduleLimits>({ minPeriodMs, maxAheadMs, ...
   return { minPeriod: word(minPeriodMs), maxAhead: word(maxAheadMs), ...rest }
 }
 
-/** What an edit names, as it is stored. Durations were validated before. */
+/** The limits that an edit names, in stored form. Durations were validated before. */
 export function editFrom<L extends ScheduleLimits>({
   minPeriod,
   maxAhead,

@@ -1,13 +1,16 @@
-/** Request rates as they are written, such as `100/s` or `1000/m`: so many a second, minute or hour, and as many at once. */
+/**
+ * Request rates as they are written, such as `100/s` or `1000/m`: the number of requests per second, minute or hour, which is
+ * also the burst.
+ */
 import { parseRate } from '../values/rate.ts'
 import type { QuotaPolicy } from './leased-quota.ts'
 
-/** What a node can count at all. */
+/** Maximum rate that a node can count. */
 export const MAX_REQUESTS_PER_SECOND = 100_000
 
 /** A rate in numbers. */
 export interface RatePolicy extends QuotaPolicy {
-  /** The window that the number is meant for. */
+  /** The period that the rate refers to. */
   readonly windowSeconds: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Backfills: runs for occurrences of the past, asked for by the range. Everything here is a pure function of what
- * was asked for and how far it has come, so any node goes on where another left off.
+ * Backfills: runs for past occurrences in a range that a user requests. Everything here is a pure function of the request and
+ * of its progress, so any node can continue where another one stopped.
  */
 import { occurrencesBetween } from '../schedule/occurrences.ts'
 import { backwards } from '../schedule/occurrences-before.ts'
@@ -13,30 +13,30 @@ export type BackfillState = (typeof BACKFILL_STATES)[number]
 export const BACKFILL_ORDERS = ['oldest_first', 'newest_first'] as const
 export type BackfillOrder = (typeof BACKFILL_ORDERS)[number]
 
-/** How runs of a backfill meet other runs of their task: one after another, or side by side. */
+/** How runs of a backfill overlap with other runs of their task: one after another, or concurrently. */
 export const BACKFILL_OVERLAPS = ['queue_all', 'allow'] as const
 export type BackfillOverlap = (typeof BACKFILL_OVERLAPS)[number]
 
-/** Occurrences that the range of one backfill may hold. */
+/** Maximum number of occurrences in the range of one backfill. */
 export const MAX_BACKFILL_OCCURRENCES = 100_000
 
 /**
- * Added to the priority of the task: beyond what users can choose, so that everything on time goes first, and beyond what makes
- * up for an outage, which is owed where a backfill is a wish.
+ * Added to the priority of the task. It exceeds the priorities that users can choose, so that every run on time goes first, and
+ * also the penalty of catch-up runs, which are owed, while a backfill is optional.
  */
 export const BEHIND_ON_TIME = 20_000
 
-/** What is left of a range, and in which order it is gone through. */
+/** The remainder of a range, and the order in which it is processed. */
 export interface BackfillRange {
-  /** The range, without its end. */
+  /** The range is [from, to). */
   readonly from: number
   readonly to: number
   readonly newestFirst: boolean
-  /** The occurrence that was looked at last. */
+  /** The occurrence that was processed last. */
   readonly position: number | null
 }
 
-/** What is left of a range, in its order. */
+/** The remaining occurrences of a range, in its order. */
 export function occurrencesOfRange(plan: Plan, range: BackfillRange): Generator<number, void, undefined> {
   const { from, to, newestFirst, position } = range
   return newestFirst

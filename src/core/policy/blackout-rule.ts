@@ -1,20 +1,23 @@
-/** What a blackout says. Apart from how its windows are worked out, because the dashboard needs only this. */
+/** The rules of blackouts. They are separate from the computation of windows because the dashboard needs only the rules. */
 
 export const BLACKOUT_EFFECTS = ['skip', 'defer'] as const
-/** What becomes of an occurrence within: it is skipped, or the latest of its task runs when the window is over. */
+/**
+ * What happens to an occurrence within a blackout: `skip` skips it; with `defer`, the latest one of each task runs when the
+ * window ends.
+ */
 export type BlackoutEffect = (typeof BLACKOUT_EFFECTS)[number]
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 export type Weekday = (typeof WEEKDAYS)[number]
 
-/** From one instant to another. */
+/** A window from one instant to another. */
 export interface RangeRule {
   readonly type: 'range'
   readonly from: string
   readonly to: string
 }
 
-/** So long from each instant that a cron expression matches. */
+/** A window of the given length that begins at each instant matched by a cron expression. */
 export interface CronRule {
   readonly type: 'cron'
   readonly expression: string
@@ -22,7 +25,7 @@ export interface CronRule {
   readonly duration: string
 }
 
-/** From one wall time to the next other one, beginning on certain days of the week. */
+/** A window that begins at one wall time on certain days of the week and ends when the other wall time comes next. */
 export interface WeeklyRule {
   readonly type: 'weekly'
   readonly days: readonly Weekday[]

@@ -1,6 +1,6 @@
 /**
- * Blackouts: windows in which nothing of a project starts by time. A window is an instant to another, or recurs on
- * the wall clock of a zone. Pure: whichever node asks gets the same answer. The rule must have been validated.
+ * Blackouts: windows in which no run of a project starts by time. A window lasts from one instant to another, or recurs on the
+ * wall clock of a zone. Pure: every node computes the same result. The rule must have been validated.
  */
 
 import { nextOccurrence } from '../schedule/occurrences.ts'
@@ -8,7 +8,7 @@ import type { Plan, Schedule } from '../schedule/schedule.ts'
 import { durationMs, instantMs } from '../task/task.ts'
 import type { BlackoutEffect, BlackoutRule, WeeklyRule } from './blackout-rule.ts'
 
-/** One window, with its beginning and without its end. */
+/** One window, [from, to). */
 export interface Span {
   readonly from: number
   readonly to: number
@@ -17,10 +17,10 @@ export interface Span {
 const planOfSchedule = (schedule: Schedule): Plan =>
   ({ schedule, startAt: null, endAt: null, anchorAt: 0, jitterMs: 0 }) as Plan
 
-/** No day is longer, whatever its clocks do, and no window of a week is longer than a day. */
+/** Longer than any day, even with clock changes. A weekly window is never longer than a day. */
 const LONGEST_DAY_MS = 27 * 3_600_000
 
-/** The window that holds an instant; of several that overlap, the one that began first. */
+/** The window that contains an instant; if several do, the one that began first. */
 export function spanAt(rule: BlackoutRule, at: number): Span | null {
   if (rule.type === 'range') {
     const span = { from: instantMs(rule.from), to: instantMs(rule.to) }
@@ -69,13 +69,13 @@ function wallTime(text: string): [hour: number, minute: number] {
   return [hour, minute]
 }
 
-/** A window that is in force at an instant. */
+/** A blackout whose window contains a given instant. */
 export interface InForce {
   readonly effect: BlackoutEffect
   readonly until: number
 }
 
-/** Of several windows those that skip count first, and of these the one that lasts longest. */
+/** The blackout that applies at an instant: blackouts that skip take precedence, and among these the one that ends last. */
 export function inForce<T extends { readonly effect: BlackoutEffect; readonly rule: BlackoutRule }>(
   blackouts: readonly T[],
   at: number,

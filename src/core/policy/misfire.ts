@@ -1,8 +1,7 @@
 /**
- * What becomes of occurrences that came due while nobody was there to fire them, as the misfire policy of their task
- * says. Those of one task that came due in one unwatched stretch are decided about together: the newest runs, or all
- * of them, or none. Pure, and the only place that knows: the scheduler asks after an outage, an edit when it finds
- * occurrences missed, the audit when a row was lost.
+ * Decides, by the misfire policy of their task, what happens to missed occurrences. All missed occurrences of a task in one
+ * unwatched period are decided together: the newest runs, or all of them, or none. Pure, and the only implementation: the
+ * scheduler uses it after an outage, an edit when it finds missed occurrences, and the audit when a row was lost.
  */
 import { lastOccurrence, lastOccurrences } from '../schedule/last-occurrence.ts'
 import { jitterOf } from '../schedule/occurrences.ts'
@@ -10,29 +9,29 @@ import type { Plan } from '../schedule/schedule.ts'
 import { durationMs, type Misfire } from '../task/task.ts'
 import type { Steps } from '../values/steps.ts'
 
-/** Occurrences that were missed. Instants are epoch milliseconds. */
+/** The missed occurrences of a task. Instants are epoch milliseconds. */
 export interface Missed {
   readonly plan: Plan
   readonly misfire: Misfire
   readonly now: number
   readonly first: number
-  /** They are looked for up to here. */
+  /** The last instant at which an occurrence is considered. */
   readonly end: number
-  /** How many runs the task may still have; null: any number. */
+  /** How many more runs the task may have; null if there is no limit. */
   readonly runsLeft: number | null
-  /** The stretch was so short that something of it runs, whatever the policy: see `isBrief`. */
+  /** The unwatched period was so short that the latest occurrence runs under every policy; see `isBrief`. */
   readonly isBrief: boolean
-  /** An occurrence later in the same stretch runs, so that of these none is the newest. */
+  /** A later occurrence of the same period runs, so none of these is the newest. */
   readonly hasNewer?: boolean
 }
 
-/** A stretch of time in which nobody watched the shard of a task. */
+/** A period in which no node watched the shard of a task. */
 export interface Unwatched {
   readonly from: number
   readonly to: number
 }
 
-/** The stretch that an instant lies in; of several that overlap, the one that ended last. */
+/** The unwatched period that contains an instant; if several do, the one that ended last. */
 export function stretchAt(stretches: readonly Unwatched[], at: number): Unwatched | null {
   const [latest] = stretches
     .filter(({ from, to }) => at > from && at <= to)
@@ -40,20 +39,23 @@ export function stretchAt(stretches: readonly Unwatched[], at: number): Unwatche
   return latest ?? null
 }
 
-/** What is held up for no longer than the grace simply runs late: a node that takes over from another costs nobody a run. */
+/**
+ * Whether a period is within the grace. Occurrences in such a period run late, so a takeover by another node causes no missed
+ * occurrence.
+ */
 export const isBrief = ({ from, to }: Unwatched, graceMs: number): boolean => to - from <= graceMs
 
-/** What is done about them. */
+/** What happens to the missed occurrences. */
 export interface MakingUp {
-  /** Those that run, in order. */
+  /** The occurrences that run, in chronological order. */
   readonly runs: readonly number[]
-  /** The last of those before them, from the first on, that do not; null when all run. */
+  /** The last of the occurrences that do not run, all of which precede those that run; null if all run. */
   readonly passedUntil: number | null
-  /** Those that do not run have failed rather than been skipped. */
+  /** Whether the occurrences that do not run are recorded as failed rather than skipped. */
   readonly hasFailed: boolean
 }
 
-/** They may be many thousands, so this is done in steps. */
+/** Decides in steps, because there may be many thousands of occurrences. */
 export function* makeUpSteps(it: Missed): Steps<MakingUp> {
   const { plan, misfire, first, end } = it
   const latest = lastOccurrence(plan, { from: first, to: end })
@@ -65,13 +67,13 @@ export function* makeUpSteps(it: Missed): Steps<MakingUp> {
   return { runs, passedUntil, hasFailed: false }
 }
 
-/** Whether not even the latest of them runs. */
+/** Whether none of the occurrences runs, not even the latest. */
 function isPassedOver({ misfire, now, isBrief, hasNewer = false }: Missed, latest: number): boolean {
   if (hasNewer && misfire.policy !== 'run_all') return true
   return !isBrief && (misfire.policy === 'skip' || latest < now - durationMs(misfire.window))
 }
 
-/** The latest of them, as many as are made up for. A chain has no more than one. */
+/** The latest occurrences, up to the limit of the policy. A chain has only one. */
 function* latestOf({ plan, misfire, now, first, end, runsLeft, isBrief }: Missed): Steps<number[]> {
   if (plan.schedule.type === 'delay') return [first]
   const from = isBrief ? first : Math.max(first, Math.ceil(now - durationMs(misfire.window)))
@@ -79,16 +81,16 @@ function* latestOf({ plan, misfire, now, first, end, runsLeft, isBrief }: Missed
   return instants.slice(0, Math.max(1, runsLeft ?? misfire.cap))
 }
 
-/** An occurrence that is made up for. */
+/** A missed occurrence that runs. */
 export interface MadeUp {
   readonly at: number
-  /** When it is due to be made up for: they are spread, so that they do not all come at once. */
+  /** When the run is due. Catch-up runs are spread, so that they do not all start at once. */
   readonly wakeAt: number
-  /** By how much it would have been put off on time, if it would: it is not made up for before, nor put off again. */
+  /** The jitter of the occurrence, if any: the run does not start before it has passed, and is not delayed by it again. */
   readonly jitterMs?: number
 }
 
-/** Those that run, each a little after the one before. */
+/** Assigns each run its due time, at the rate of the policy. */
 export function* spread(
   { plan, misfire, now }: Pick<Missed, 'plan' | 'misfire' | 'now'>,
   runs: readonly number[],
@@ -103,7 +105,7 @@ export function* spread(
   return spreadOut
 }
 
-/** What the row of history says that speaks for occurrences that failed because nobody was there. */
+/** The error that history records for occurrences that failed because no scheduler ran or because their row was lost. */
 export const misfired = (how: 'missed' | 'lost') =>
   ({
     code: 'misfired',

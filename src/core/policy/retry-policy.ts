@@ -1,26 +1,26 @@
 /**
- * When to try a failed run again. The backoff doubles with each failure up to a maximum. Half of it is always
- * waited and the other half is drawn at random ("equal jitter"): a receiver that fails a thousand runs at one
- * instant gets their retries spread out instead of as a second blow, and none of them comes back at once.
+ * When to retry a failed run. The backoff doubles with each failure up to a maximum. Half of it is always waited and the other
+ * half is random ("equal jitter"): if a receiver fails a thousand runs at once, their retries are spread out instead of
+ * arriving together, and none of them arrives immediately.
  */
 export interface RetryPolicy {
-  /** How many retries follow the first attempt: 3 means at most four attempts. */
+  /** Maximum number of retries after the first attempt: 3 means at most four attempts. */
   readonly limit: number
   /** The backoff before the first retry; every further retry doubles it. */
   readonly initialMs: number
-  /** No backoff is longer than this. */
+  /** Maximum backoff. */
   readonly maxMs: number
 }
 
 export const DEFAULT_RETRY_POLICY: RetryPolicy = { limit: 3, initialMs: 1_000, maxMs: 30_000 }
 
-/** A receiver may ask for patience with Retry-After, but not park a run for longer than this. */
+/** Maximum delay that a receiver can request with Retry-After. */
 export const RETRY_AFTER_CAP_MS = 3_600_000
 
 /** 2^40 times any initial delay is beyond every maximum; higher powers would only risk `0 × Infinity`. */
 const MAX_DOUBLINGS = 40
 
-/** Whether a run that has failed this often is tried again. */
+/** Whether a run with this many failed attempts is retried. */
 export const mayRetry = (policy: Pick<RetryPolicy, 'limit'>, failedAttempts: number): boolean =>
   failedAttempts <= policy.limit
 
@@ -31,8 +31,8 @@ export function retryBackoff(policy: RetryPolicy, failedAttempts: number): numbe
 }
 
 /**
- * Milliseconds to wait before the next attempt. `random` yields numbers in [0, 1) as Math.random does.
- * When the receiver said how long to stay away, the delay is at least that long, up to the cap.
+ * Milliseconds to wait before the next attempt. `random` returns numbers in [0, 1) as Math.random does. If the receiver
+ * requested a delay, the result is at least that long, up to the cap.
  */
 export function retryDelay(
   policy: RetryPolicy,

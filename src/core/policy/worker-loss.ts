@@ -1,15 +1,16 @@
 /**
- * What becomes of a run whose worker is lost in the middle of an attempt. Nobody knows how far the attempt came, so it is for
- * the task to say. This is the one rule: the reaper follows it for the dead, and a worker for attempts it cannot vouch for.
+ * Decides what happens to a run whose worker is lost during an attempt. It is unknown how far the attempt came, so the task
+ * decides. This is the only implementation: the reaper applies it to the runs of dead workers, and a worker to its own attempts
+ * when it could not renew its lease.
  */
 
 import type { KeptDefinition, WorkerLossPolicy } from '../task/task.ts'
 import { mayRetry } from './retry-policy.ts'
 
-/** A run that took its worker down this often is not tried again, whatever its task says. */
+/** A run that has lost this many workers is not retried, whatever its task says. */
 export const MAX_LOSSES = 5
 
-/** An attempt that was lost; `losses` are those before it. */
+/** A lost attempt. `losses` counts the losses before it. */
 export interface LostAttempt {
   readonly onWorkerLoss: WorkerLossPolicy
   readonly retryLimit: number
@@ -17,19 +18,19 @@ export interface LostAttempt {
   readonly losses: number
 }
 
-/** How a worker was lost, as errors of attempts and runs say it. */
+/** How a worker was lost, for the errors of attempts and runs. */
 export const LOSS = {
   silent: 'The worker of this run stopped sending heartbeats',
   uncertain: 'The worker could not renew its lease and stopped the attempt',
 } as const
 
-/** The error of a run that a loss ended. */
+/** The error of a run that ended because of a loss. */
 export const lossError = (how: keyof typeof LOSS, reason: string) => ({
   code: 'worker_lost',
   message: `${LOSS[how]}, ${reason}.`,
 })
 
-/** Why a run is not tried again after a loss, to stand behind what happened; null: it is. */
+/** Why a run is not retried after a loss, as the end of a sentence; null if it is retried. */
 export function endAfterLoss(lost: LostAttempt): string | null {
   const { onWorkerLoss, retryLimit, losses } = lost
   if (onWorkerLoss === 'fail') return 'and the task is configured to run at most once'
@@ -40,7 +41,7 @@ export function endAfterLoss(lost: LostAttempt): string | null {
   return null
 }
 
-/** How many attempts of a run count against its retries, the latest one included. */
+/** How many attempts of a run count against its retries, including the latest one. */
 export const failedAttempts = ({
   onWorkerLoss,
   attempt,
@@ -48,7 +49,7 @@ export const failedAttempts = ({
 }: Pick<LostAttempt, 'onWorkerLoss' | 'attempt' | 'losses'>): number =>
   onWorkerLoss === 'count' ? attempt : attempt - losses
 
-/** Whether a task says that what may have run must not run again. */
+/** Whether the task requires that a run which may have started never starts again. */
 export const runsAtMostOnce = ({
   onWorkerLoss,
   retry,

@@ -1,36 +1,39 @@
-/** Claims: what a worker asks for, and the right to work on a run that it gets. */
+/** Claims: the request of a worker for runs, and the leases that it gets. */
 import type { RunKind } from './run.ts'
 
-/** The right to work on a run, as the database granted it. */
+/** The lease on a run, as the database granted it. */
 export interface ClaimedRun {
   readonly runId: string
   readonly taskId: string
   readonly version: number
-  /** Left out or null: an occurrence, as most are. */
+  /** Absent or null means `occurrence`, the most frequent kind. */
   readonly kind?: RunKind | null
   readonly scheduledFor: number
-  /** It may not begin before: the instant of a retry lies behind the one it was scheduled for. */
+  /** The run may not start before this instant. For a retry it is later than `scheduledFor`. */
   readonly wakeAt: number
   readonly fence: number
   readonly attempt: number
   readonly losses: number
-  /** The lane it belongs to, and the side lane it waited in, where it was claimed from one. */
+  /** The lane of the run, and the side lane that it was claimed from, if any. */
   readonly lane?: number
   readonly side?: number | null
-  /** A user cancelled it while it was on its way back from another worker. */
+  /** A user cancelled the run while it was being taken back from another worker. */
   readonly isCancelled?: boolean
-  /** It holds a place behind a gate, for which others may be waiting. */
+  /** The run uses a slot of a gate, for which other runs may be waiting. */
   readonly holdsPlace?: boolean
 }
 
 /** The result of a claim. */
 export interface Claim {
   readonly runs: readonly ClaimedRun[]
-  /** Fewer than there seemed to be: some led nowhere, or somebody else was at them. Asking again may find more. */
+  /**
+   * The claim returned fewer runs than were there, because some rows could not be claimed or were locked by another claim.
+   * Another claim may find more.
+   */
   readonly isShort: boolean
 }
 
-/** A worker asks for runs. */
+/** A worker's request for runs. */
 export interface ClaimRequest {
   readonly workerId: string
   readonly lanes: readonly number[]
@@ -39,17 +42,17 @@ export interface ClaimRequest {
   readonly most?: ReadonlyMap<number, number>
 }
 
-/** Where a run stands among those that wait: the lower priority first, then the earlier. */
+/** The position of a run among waiting runs: the lower priority first, then the earlier instant. */
 export interface Standing {
   readonly priority: number
   readonly wakeAt: string
 }
 
-/** A worker asks for runs behind gates. */
+/** A worker's request for runs of lanes that have gates. */
 export interface GatedClaimRequest extends ClaimRequest {
   /**
-   * Where the next of their queue stood when the lanes were chosen. Nothing that comes after it is taken: by the
-   * time of the claim somebody else may have taken what a lane was chosen for, and the next has its turn first.
+   * For each lane, the position of the next run in the same queue when the lanes were chosen. Runs after it are not claimed:
+   * another worker may meanwhile have claimed the run for which the lane was chosen, and then the next run has precedence.
    */
   readonly upTo?: ReadonlyMap<number, Standing>
 }

@@ -1,62 +1,71 @@
 /**
- * How far a reader has come in history. Rows become visible when their transaction commits, not in the order of
- * the instants they carry, so no instant says what has been read: a row that ended before it may still come. A
- * snapshot of the database does say it. What was committed between two snapshots is exactly what the second one
- * sees and the first one does not, whoever else keeps a transaction open meanwhile, and for however long.
+ * How much of history a reader has read. Rows become visible when their transaction commits, not in the order of their end
+ * times, so no instant can mark what has been read: a row with an earlier end time may still appear. A snapshot of the database
+ * can: what was committed between two snapshots is exactly what is visible to the second but not to the first, regardless of
+ * how long other transactions stay open.
  *
- * Where to look for those rows follows from when their transactions began to write. A run's end is stored within
- * moments of the instant it carries, or noted beside history as late; so a transaction that took its number after
- * some instant writes rows that ended no earlier than `SETTLE_US` before it. Each frontier knows that bound for the
- * transactions that it has not seen the end of, and for all to come.
+ * The frontier also tells where to search for those rows. The end of a run is stored shortly after it happened, or is recorded
+ * as late in a separate table; so a transaction that got its number after some instant writes only rows that ended no earlier
+ * than `SETTLE_US` before that instant. A frontier stores this bound for each transaction that was in progress, and one for all
+ * later transactions.
  */
 
-/** A transaction that was under way, and the earliest end that it may yet write. */
+/** A transaction in progress, and the earliest end time that it may still write. */
 export interface Pending {
   readonly xid: number
   readonly fromUs: number
 }
 
-/** All that was committed at some moment: transactions below `xmax`, without those that were under way. */
+/** The state of commits at some moment: all transactions below `xmax` except those that were in progress. */
 export interface Frontier {
   readonly xmax: number
-  /** What transactions from `xmax` on write ended at this instant or later, in epoch microseconds. */
+  /** Transactions from `xmax` on write only rows that ended at this instant or later, in epoch microseconds. */
   readonly fromUs: number
   readonly pending: readonly Pending[]
 }
 
-/** Where a row stands among those that became visible together. */
+/** The position of a row among those that became visible together. */
 export interface Place {
   readonly us: number
   readonly id: string
 }
 
-/** What was read: everything up to `from`; with `to`, also what became visible from there to `to`, up to `at`. */
+/**
+ * What a reader has read: everything visible at `from`, and, if `to` is set, also what became visible between `from` and `to`,
+ * up to `at`.
+ */
 export interface EventPosition {
   readonly from: Frontier
   readonly to: Frontier | null
   readonly at: Place | null
 }
 
-/** An end is stored this soon after it happened, or noted as late; statements say so, see store/outcomes.ts. */
+/**
+ * An end is stored at most this long after it happened, or recorded as late; the statements in store/agenda/outcomes.ts ensure
+ * this.
+ */
 export const LATE_END_MS = 5_000
-/** No statement that stores ends takes longer than this before it takes its transaction's number. */
+/** Maximum time for which a statement that stores ends runs before it gets its transaction number. */
 export const LONGEST_STATEMENT_MS = 15_000
 const SETTLE_US = (LATE_END_MS + LONGEST_STATEMENT_MS) * 1_000
-/** A transaction that has been under way for this long is no longer looked for with each look, only at its end. */
+/**
+ * A transaction that has been in progress for longer than this is no longer considered in each search, but only once it has
+ * ended.
+ */
 const LONG_US = 30_000_000
-/** A position names no more transactions than this; the others are taken for unseen, which repeats some events. */
+/** Maximum number of transactions in a position. Further ones are treated as unread, so some events are delivered again. */
 const MAX_PENDING = 64
 
-/** A snapshot as PostgreSQL writes it, `xmin:xmax:xip,xip`. */
+/** Parses a snapshot in the format of PostgreSQL, `xmin:xmax:xip,xip`. */
 export function readSnapshot(text: string): { xmax: number; running: readonly number[] } {
   const [, xmax = '', running = ''] = text.split(':')
   return { xmax: Number(xmax), running: running === '' ? [] : running.split(',').map(Number) }
 }
 
 /**
- * The frontier of a new snapshot, from the one before it. `markUs` is the database's time at which a transaction of
- * the reader's own took its number, and had ended when the snapshot was taken: whatever is not in the snapshot and
- * not below its `xmax` took its number later than that.
+ * Returns the frontier of a new snapshot, given the previous one. `markUs` is the database's time at which a transaction of the
+ * reader got its number. That transaction had ended when the snapshot was taken, so every transaction that is not below `xmax`
+ * got its number later.
  */
 export function nextFrontier(before: Frontier, snapshot: string, markUs: number): Frontier {
   const { xmax, running } = readSnapshot(snapshot)
@@ -76,35 +85,35 @@ function bounded(frontier: Frontier): Frontier {
   }
 }
 
-/** A frontier before everything that ended at an instant or later. */
+/** A frontier that has seen nothing that ended at this instant or later. */
 export const frontierAt = (us: number): Frontier => ({ xmax: 0, fromUs: us, pending: [] })
 
-/** Whether what a transaction wrote had been seen. */
+/** Whether the frontier has seen what a transaction wrote. */
 export function hasSeen({ xmax, pending }: Frontier, xid: number): boolean {
   return xid < xmax && !pending.some((p) => p.xid === xid)
 }
 
-/** Whether everything that `other` has seen was seen by `frontier` too. */
+/** Whether `frontier` has seen everything that `other` has seen. */
 export function covers(frontier: Frontier, other: Frontier): boolean {
   if (frontier.xmax < other.xmax) return false
   return frontier.pending.every(({ xid }) => !hasSeen(other, xid))
 }
 
-/** Where to look for what a frontier has not seen. */
+/** Where to search for rows that a frontier has not seen. */
 export interface Search {
-  /** The ends of most of it lie here or later. */
+  /** Rows of all but the long transactions ended at this instant or later. */
   readonly fromUs: number
-  /** Long transactions that have ended since: what they wrote is looked for by their number, from this instant on. */
+  /** Long transactions that have ended since: their rows are searched by transaction number, from this instant on. */
   readonly long: { readonly xids: readonly number[]; readonly fromUs: number } | null
 }
 
-/** Where to look for what became visible from one frontier to another. */
+/** Where to search for rows that became visible between two frontiers. */
 export function searchBetween(from: Frontier, to: Frontier): Search {
   const isLong = ({ fromUs }: Pending) => fromUs < from.fromUs - LONG_US
   const short = from.pending.filter((p) => !isLong(p))
   const ended = from.pending.filter((p) => isLong(p) && hasSeen(to, p.xid))
-  // A clock that was set back makes later ends look earlier than anything that was promised; where a reader begins
-  // at an instant, it is that instant that counts.
+  // If the clock was set back, later ends may precede the stored bound, so the newer bound is considered too. It is not if the
+  // reader starts at an instant, because then that instant is the bound.
   const setBackUs = from.xmax === 0 ? from.fromUs : to.fromUs
   const fromUs = Math.min(from.fromUs, setBackUs, ...short.map((p) => p.fromUs))
   return {
@@ -119,7 +128,7 @@ export function searchBetween(from: Frontier, to: Frontier): Search {
 /** Whether one place comes after another in the order of events. */
 export const isAfter = (a: Place, b: Place): boolean => a.us > b.us || (a.us === b.us && a.id > b.id)
 
-/** Whether a row is among what was read by whoever has come to a position. */
+/** Whether a row is among those that a reader at this position has read. */
 export function isBehind({ from, to, at }: EventPosition, row: Place & { readonly xid: number }): boolean {
   if (hasSeen(from, row.xid)) return true
   return to !== null && at !== null && hasSeen(to, row.xid) && !isAfter(row, at)
@@ -127,7 +136,7 @@ export function isBehind({ from, to, at }: EventPosition, row: Place & { readonl
 
 const FORM = '1'
 
-/** A position as text without spaces, for clients to send back as it is. */
+/** Formats a position as text without spaces, which clients send back unchanged. */
 export function formatPosition({ from, to, at }: EventPosition): string {
   const parts = [FORM, formatFrontier(from)]
   if (to !== null) parts.push(formatFrontier(to))
@@ -142,7 +151,7 @@ const formatFrontier = ({ xmax, fromUs, pending }: Frontier): string =>
     ...pending.map((p) => `${p.xid.toString(36)}~${p.fromUs.toString(36)}`),
   ].join('_')
 
-/** The position again, or null for text that is none. */
+/** Parses a position; null if the text is not valid. */
 export function parsePosition(text: string): EventPosition | null {
   const [form, from = '', to, at, ...rest] = text.split('.')
   if (form !== FORM || rest.length > 0) return null

@@ -1,9 +1,8 @@
 /**
- * Lanes keep apart what is claimed differently: by queue, by what a worker must be able to do, by the handler
- * that it must offer, and by whether a run may be claimed a little ahead of a free place. A run that must happen
- * at most once is claimed only when it can start, because a worker that dies holding it has spent its only
- * attempt; and so is one of a handler, because its worker is somebody else's process, and one of a program, which takes long and
- * has few places.
+ * Lanes separate runs that are claimed differently: by queue, by the labels that a worker must have, by the handler that it
+ * must provide, and by whether a run may be claimed a little before a slot is free. Three kinds of runs are claimed only when
+ * they can start: those that must run at most once, because a worker that dies while it leases one uses up its only attempt;
+ * those of handlers, because the worker is a process of the user; and those of programs, which take long and have few slots.
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -15,23 +14,23 @@ import { labelsOfAction } from './own-labels.ts'
 
 export const DEFAULT_QUEUE = 'default'
 
-/** What a lane stands for. Its id follows from the rest, so nobody has to look it up. */
+/** The properties of a lane. Its id is derived from the others, so it needs no lookup. */
 export interface Lane {
   readonly id: number
   readonly projectId: string
   readonly queue: string
   readonly labels: readonly string[]
-  /** The handler that a worker must offer; null: what Belfry's own workers perform. */
+  /** The handler that a worker must provide; null for actions that Belfry's own workers perform. */
   readonly handler: string | null
   readonly isStrict: boolean
-  /** Its runs share a concurrency key. */
+  /** The gate of the concurrency key that its runs share, if any. */
   readonly gate: LaneGate | null
 }
 
-/** The two lanes that exist from the start: the default queue, no labels, claimed ahead or not. */
+/** The two lanes that always exist: those of the default queue without labels, with and without claiming ahead. */
 export const DEFAULT_LANES = { open: 0, strict: 1 } as const
 
-/** The fields of a task that decide about its lane. */
+/** The fields of a task that determine its lane. */
 export const LANE_FIELDS = ['action', 'queue', 'labels', 'secrets', 'onWorkerLoss', ...GATE_FIELDS] as const
 
 export function laneOf(
@@ -59,24 +58,24 @@ export function laneOf(
   return { id, projectId, queue, labels, handler, isStrict, gate }
 }
 
-/** The lines of what needs a slot on the worker's own machine, and of programs. Every other line is a target's. */
+/** The lines of actions that use a slot on the worker's own machine, and of programs. Every other line belongs to a target. */
 export const LOCAL_LINE = 'local'
 export const PROGRAMS_LINE = 'programs'
 
-/** A lane beside another. */
+/** A lane for some of the runs of another lane. */
 export interface SideLane {
   readonly id: number
   readonly base: number
-  /** The line in which its runs wait for room; null where they are only kept apart from those of the other lane. */
+  /** The line in which its runs wait for room; null if its runs are merely kept apart from those of the other lane. */
   readonly line: string | null
 }
 
 const sideLanes = new LRUCache<string, SideLane>({ max: 10_000 })
 
-/** The lane beside `base` of what waits for room in a line. */
+/** The side lane of `base` for runs that wait for room in a line. */
 export const sideLaneOf = (base: number, line: string): SideLane => known('side', base, line, line)
 
-/** The lane beside `base` of a task of which very many runs wait. */
+/** The side lane of `base` for a task with very many waiting runs. */
 export const crowdLaneOf = (base: number, taskId: string): SideLane => known('crowd', base, taskId, null)
 
 function known(kind: 'side' | 'crowd', base: number, name: string, line: string | null): SideLane {
@@ -86,12 +85,12 @@ function known(kind: 'side' | 'crowd', base: number, name: string, line: string 
   return lane
 }
 
-/** The lane of runs that make up for an outage, beside the lane they would have waited in. */
+/** The lane of catch-up runs that would otherwise wait in the given lane. */
 export const lateLaneOf = (lane: number): number => hashOf(['late', lane])
 
 const HASH_BYTES = 6
 
-/** 48 bits: a safe integer, and too many values for two lanes ever to meet. */
+/** 48 bits: a safe integer, with a negligible probability of a collision between lanes. */
 function hashOf(parts: readonly unknown[]): number {
   return createHash('sha256').update(JSON.stringify(parts)).digest().readUIntBE(0, HASH_BYTES)
 }

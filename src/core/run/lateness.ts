@@ -1,16 +1,16 @@
 /**
- * Lateness in buckets: what is kept of many runs when only its percentiles matter. Buckets can be added up
- * over any stretch of time, and a percentile of them is off by less than a bucket, a quarter at most.
+ * Histograms of lateness, which store many runs when only percentiles matter. Histograms of different periods can be added, and
+ * the error of a percentile is less than the width of a bucket.
  */
 
-/** Milliseconds at which buckets part: bucket 0 is below the first, the last is everything from the last on. */
+/** Boundaries of the buckets in milliseconds: bucket 0 is below the first one, the last bucket has no upper bound. */
 export const LATENESS_BOUNDS: readonly number[] = [
   1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 600,
   800, 1_000, 1_200, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 15_000, 20_000, 30_000,
   45_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000,
 ]
 
-/** How many runs each bucket has; what is not named has none. */
+/** Number of runs in each bucket; 0 for absent ones. */
 export type LatenessBuckets = Readonly<Record<number, number>>
 
 export function addBuckets(parts: readonly LatenessBuckets[]): LatenessBuckets {
@@ -21,7 +21,7 @@ export function addBuckets(parts: readonly LatenessBuckets[]): LatenessBuckets {
   return sum
 }
 
-/** What a share of the runs did not exceed, in whole milliseconds; null when there were none. */
+/** The lateness that a share of the runs did not exceed, in whole milliseconds; null if there are no runs. */
 export function latenessAt(buckets: LatenessBuckets, share: number): number | null {
   const total = Object.values(buckets).reduce((sum, count) => sum + count, 0)
   if (total === 0) return null
@@ -34,7 +34,7 @@ export function latenessAt(buckets: LatenessBuckets, share: number): number | nu
   return LATENESS_BOUNDS.at(-1) ?? null
 }
 
-/** An instant's part of the way through a bucket, as if its runs were spread evenly. The last has no end. */
+/** Interpolates within a bucket, assuming that its runs are evenly distributed. The last bucket has no upper bound. */
 function within(bucket: number, part: number): number {
   const from = bucket === 0 ? 0 : (LATENESS_BOUNDS[bucket - 1] ?? 0)
   const to = LATENESS_BOUNDS[bucket] ?? from

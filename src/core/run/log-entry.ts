@@ -1,7 +1,7 @@
-/** What attempts write while they are under way: output of programs, and lines of handlers. */
+/** What attempts write while they run: output of programs, and log lines of handlers. */
 
 export const LOG_STREAMS = ['stdout', 'stderr', 'log'] as const
-/** Where it was written: one of a program's two outputs, or the log of a handler and of Belfry itself. */
+/** Where the text was written: to stdout or stderr of a program, or to the log of a handler or of Belfry itself. */
 export type LogStream = (typeof LOG_STREAMS)[number]
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -12,8 +12,8 @@ export interface LogEntry {
   /** Epoch milliseconds. */
   readonly at: number
   readonly stream: LogStream
-  /** How serious a line of a handler is; null for what a program wrote. */
+  /** The level of a handler's log line; null for output of a program. */
   readonly level: LogLevel | null
-  /** One line or several. A line that has ended ends in a line feed; one that has not goes on in the next entry of its stream. */
+  /** One or more lines. A complete line ends in a line feed; an incomplete one continues in the next entry of its stream. */
   readonly text: string
 }

@@ -1,14 +1,14 @@
-/** The log of a run as it is read: lines, each with a position to go on from. Pure. */
+/** The log of a run as clients read it: lines, each with a position from which reading can continue. Pure. */
 import type { LogEntry } from './log-entry.ts'
 
-/** Behind which line somebody is: the attempt by its fence, the row, and the line within it. */
+/** The position after a line, identified by the fence of its attempt, its row, and its index in the row. */
 export interface LogPosition {
   readonly fence: number
   readonly seq: number
   readonly line: number
 }
 
-/** In front of everything. */
+/** The position before all lines. */
 export const LOG_START: LogPosition = { fence: 0, seq: -1, line: -1 }
 
 const MAX_INTEGER = 2_147_483_647
@@ -16,14 +16,14 @@ const POSITION = /^(\d{1,10})\.(\d{1,10})\.(\d{1,10})$/
 
 export const formatLogPosition = ({ fence, seq, line }: LogPosition): string => `${fence}.${seq}.${line}`
 
-/** The position again; undefined for what is none. */
+/** Parses a position; undefined if the text is not valid. */
 export function parseLogPosition(text: string): LogPosition | undefined {
   const [fence = -1, seq = -1, line = -1] = POSITION.exec(text)?.slice(1).map(Number) ?? []
   const isPosition = [fence, seq, line].every((part) => part >= 0 && part <= MAX_INTEGER)
   return isPosition ? { fence, seq, line } : undefined
 }
 
-/** Behind all lines of a row. */
+/** The position after all lines of a row. */
 export const behindRow = ({ fence, seq }: Pick<ReadRow, 'fence' | 'seq'>): LogPosition => ({
   fence,
   seq,
@@ -33,12 +33,12 @@ export const behindRow = ({ fence, seq }: Pick<ReadRow, 'fence' | 'seq'>): LogPo
 export const isBehind = (a: LogPosition, b: LogPosition): boolean =>
   a.fence === b.fence ? (a.seq === b.seq ? a.line > b.line : a.seq > b.seq) : a.fence > b.fence
 
-/** A row of the log, as far as its lines need to know. */
+/** A row of the log, with the members that its lines need. */
 export interface ReadRow extends LogEntry {
   readonly fence: number
   readonly seq: number
   readonly attempt: number
-  /** What was left out of the log of the attempt, of its last row alone. */
+  /** How much of the attempt's log was omitted; null except in its last row. */
   readonly omittedLines: number | null
   readonly omittedBytes: number | null
 }
@@ -47,9 +47,9 @@ export interface ReadRow extends LogEntry {
 export interface LogLine extends LogEntry {
   readonly position: LogPosition
   readonly attempt: number
-  /** Its end is in the next line of its stream: it was written in parts, or is very long. */
+  /** The line continues in the next line of its stream, because it was written in parts or is very long. */
   readonly isPartial: boolean
-  /** What was left out of the log of the attempt, where the line tells that. */
+  /** How much of the attempt's log was omitted, if this line reports it. */
   readonly omitted: { readonly lines: number; readonly bytes: number } | null
 }
 

@@ -4,20 +4,20 @@ import type { LogLine } from './log-line.ts'
 
 /** How the log is written as text. */
 export interface LogTextOptions {
-  /** Each line begins with the time at which it was written. */
+  /** Whether each line begins with the time at which it was written. */
   readonly hasTimes: boolean
-  /** A heading stands before the lines of each attempt but the first. */
+  /** Whether a heading precedes the lines of each attempt except the first. */
   readonly hasAttempts: boolean
 }
 
-/** A line, as far as text needs to know. */
+/** The members of a line that the text needs. */
 export type TextLine = Pick<LogLine, 'attempt' | 'at' | 'stream' | 'text' | 'isPartial'>
 
-/** The log as text, page by page. What was written in parts is put together where nothing stands between. */
+/** Formats a log as text, page by page. Parts of a line are joined unless other lines come between them. */
 export class LogText {
   readonly #options: LogTextOptions
   #attempt: number | null = null
-  /** The stream whose line has not ended. */
+  /** The stream whose last line is incomplete. */
   #open: LogLine['stream'] | null = null
 
   constructor(options: LogTextOptions) {
@@ -28,7 +28,7 @@ export class LogText {
     return lines.map((line) => this.#line(line)).join('')
   }
 
-  /** What is left to write. */
+  /** The rest of the text. */
   end(): string {
     return this.#open === null ? '' : '\n'
   }

@@ -1,6 +1,6 @@
 /**
- * What became of one attempt. An outcome is a value, never an exception: whoever receives one switches
- * over `kind` exhaustively, so that a new kind cannot be forgotten anywhere.
+ * The result of one attempt. An outcome is a value, never an exception: callers switch over `kind` exhaustively, so the
+ * compiler finds every place that must handle a new kind.
  */
 
 /** Why an attempt did not succeed, as it is stored and shown. `code` is stable, `message` is for people. */
@@ -11,9 +11,9 @@ export interface AttemptError {
 }
 
 export type Outcome =
-  /** The action did what was asked; `output` is what is kept of the answer. */
+  /** The action succeeded; `output` is the stored part of the response. */
   | { readonly kind: 'completed'; readonly output: unknown }
-  /** The action failed; `retryAfterMs` is the receiver's own wish, already capped. */
+  /** The action failed; `retryAfterMs` is the delay that the receiver requested, already capped. */
   | {
       readonly kind: 'failed'
       readonly error: AttemptError
@@ -21,11 +21,11 @@ export type Outcome =
       readonly retryAfterMs?: number
       readonly output?: unknown
     }
-  /** The attempt was cut off at its time limit. */
+  /** The attempt was stopped because its timeout was reached. */
   | { readonly kind: 'timed_out'; readonly error: AttemptError; readonly output?: unknown }
   /** A user cancelled the run while the attempt was in progress. */
   | { readonly kind: 'cancelled'; readonly output?: unknown }
-  /** The worker no longer holds the run; nothing about this attempt may be written. */
+  /** The worker no longer leases the run and must not write anything about this attempt. */
   | { readonly kind: 'lease_lost' }
 
 export type OutcomeKind = Outcome['kind']

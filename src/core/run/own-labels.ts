@@ -1,5 +1,5 @@
 /**
- * Labels that only Belfry gives: they say what a worker is able to do, and users can neither offer nor require them by hand.
+ * Labels that only Belfry sets. They state what a worker is able to do, and users can neither offer nor require them directly.
  * `belfry:secrets` is another one (core/secret/secrets-label.ts).
  */
 import type { Action, LargeAction } from '../action/action.ts'
@@ -14,36 +14,42 @@ export const EXEC_LABEL = `${OWN_PREFIX}exec`
 
 const COMMAND_PREFIX = `${OWN_PREFIX}command:`
 
-/** Offered by workers whose operator allows a command, and that have it. */
+/** Offered by workers that have the command and whose operator allows it. */
 export const commandLabel = (path: string): string => `${COMMAND_PREFIX}${path}`
 
-/** The command that a label stands for; null where it stands for something else. */
+/** The command of a label; null if the label does not stand for a command. */
 export const commandOf = (label: string): string | null =>
   label.startsWith(COMMAND_PREFIX) ? label.slice(COMMAND_PREFIX.length) : null
 
-/** Offered by remote workers that perform calls. No lane asks for it: such workers are given runs that require another label of theirs. */
+/**
+ * Offered by remote workers that perform calls. No lane requires it: such workers get only runs that require another of their
+ * labels.
+ */
 export const HTTP_LABEL = `${OWN_PREFIX}http`
 
-/** Offered by nodes alone: no remote worker sends email. Lanes ask for it only where remote workers could otherwise take from them. */
+/**
+ * Offered by nodes only, because remote workers do not send email. A lane requires it only if a remote worker could otherwise
+ * claim its runs.
+ */
 const EMAIL_LABEL = `${OWN_PREFIX}email`
 
-/** What the worker of a node offers: what it was told to, and what every node can do. */
+/** The labels that the worker of a node offers: the configured ones, and those for what every node can do. */
 export const labelsOfNode = (labels: readonly string[]): readonly string[] => [...labels, EMAIL_LABEL]
 
-/** What remote workers can perform besides handlers, and the labels that stand for it. */
+/** The actions that remote workers can perform besides handlers. */
 export const REMOTE_ACTIONS = ['exec', 'http'] as const
 export type RemoteAction = (typeof REMOTE_ACTIONS)[number]
 
 const LABELS_OF_ACTIONS: Readonly<Record<RemoteAction, string>> = { exec: EXEC_LABEL, http: HTTP_LABEL }
 
-/** What a remote worker offers, in words of its own. */
+/** What a remote worker offers, with actions and commands apart from labels. */
 export interface RemoteOffer {
   readonly labels: readonly string[]
   readonly actions: readonly RemoteAction[]
   readonly commands: readonly string[]
 }
 
-/** The same as labels alone. */
+/** The same offer as labels only. */
 export const labelsOfOffer = ({ labels, actions, commands }: RemoteOffer): readonly string[] => [
   ...new Set([
     ...labels,
@@ -58,7 +64,7 @@ export const offerOfLabels = (labels: readonly string[]): RemoteOffer => ({
   commands: labels.flatMap((label) => commandOf(label) ?? []),
 })
 
-/** What a worker offers once other commands of its machine can be run; null where it runs no programs. */
+/** The offer of a worker after the commands of its machine have changed; null if it runs no programs. */
 export function withCommands(
   labels: readonly string[],
   commands: readonly string[],
@@ -69,7 +75,7 @@ export function withCommands(
 
 const NOTHING: readonly string[] = []
 
-/** What a worker must be able to do to perform the action of a task that asks for these labels. */
+/** The labels that a worker needs for the action of a task, given the labels that the task requires. */
 export function labelsOfAction(action: Action | LargeAction, asked: readonly string[]): readonly string[] {
   switch (action.type) {
     case 'exec':
@@ -81,7 +87,7 @@ export function labelsOfAction(action: Action | LargeAction, asked: readonly str
   }
 }
 
-/** A label of Belfry's own in words; null for any other. */
+/** Describes a label of Belfry's own; null for any other label. */
 export function ownLabelWords(label: string): string | null {
   const command = commandOf(label)
   if (command !== null) return `the command ${command}`

@@ -1,6 +1,6 @@
 /**
- * The end of a run, told to whoever wants to know. The form is that of CloudEvents 1.0, and each ended run makes
- * one event, so the id of the run makes the id of the event.
+ * The event for the end of a run, in the form of CloudEvents 1.0. Each ended run has one event, so the id of the event is
+ * derived from the id of the run.
  */
 
 import type { ActionType } from '../action/action.ts'
@@ -21,7 +21,7 @@ export interface EndedRun {
   readonly taskId: string
   /** The number of the transaction that stored it. */
   readonly xid: number
-  /** When it ended, in epoch microseconds, as exact as it is stored. */
+  /** When the run ended, in epoch microseconds, with the precision of the database. */
   readonly us: number
   readonly state: EndedRunState
   readonly kind: RunKind
@@ -47,7 +47,7 @@ export interface EndedRun {
   readonly tracingId: string | null
 }
 
-/** Which runs somebody wants to hear of: of each list one must match, and an absent list matches everything. */
+/** Which runs a subscriber wants: a run must match one item of each list. An absent list matches every run. */
 export interface RunFilter {
   readonly states?: readonly EndedRunState[] | undefined
   readonly taskIds?: readonly string[] | undefined

@@ -1,12 +1,11 @@
 /**
- * What one run does otherwise than its task says. Whoever triggers a run may change what is sent and how it is
- * carried, and nothing else: where a request goes, and what kind of action it is, remains the word of whoever
- * defined the task.
+ * How one run differs from its task. A caller who triggers a run may change what is sent and how the run is carried out, but
+ * not the destination of a request or the type of the action; these only an editor of the task may change.
  */
 import type { Action, ActionType } from '../action/action.ts'
 import type { KeptDefinition, OverlapPolicy, TaskDefinition } from '../task/task.ts'
 
-/** The fields that were named, as they were named. */
+/** The overridden fields, as they were given. */
 export interface RunOverride {
   /** Members of the action that `OVERRIDABLE` names for its type. */
   readonly action?: Readonly<Record<string, unknown>>
@@ -17,7 +16,7 @@ export interface RunOverride {
   readonly overlap?: OverlapPolicy
 }
 
-/** Members of each type of action that a run may have otherwise. */
+/** The members of each type of action that a run may override. */
 export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
   ping: [],
   webhook: ['body'],
@@ -29,13 +28,13 @@ export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
   exec: ['stdin'],
 }
 
-/** What the run is performed as. Settings are merged member by member, headers name by name. */
+/** Returns the definition that a run is performed with. Settings are merged member by member, headers name by name. */
 export const applyOverride = (definition: TaskDefinition, override: RunOverride): TaskDefinition => ({
   ...overriddenSettings(definition, override),
   action: overriddenAction(definition.action, override.action ?? {}),
 })
 
-/** The same without what is done to the action. */
+/** Applies the override except for the action. */
 export function overriddenSettings<Definition extends KeptDefinition>(
   definition: Definition,
   override: RunOverride,
@@ -59,7 +58,7 @@ function overriddenAction(action: Action, members: Readonly<Record<string, unkno
   return { ...action, ...members, ...headers } as Action
 }
 
-/** Names of headers are the same in any case. */
+/** Header names are case-insensitive. */
 function mergedHeaders(
   before: Readonly<Record<string, string>>,
   named: Readonly<Record<string, unknown>>,

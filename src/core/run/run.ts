@@ -15,13 +15,16 @@ export type EndedRunState = Exclude<RunState, LiveRunState>
 export const isLiveState = (state: RunState): state is LiveRunState =>
   state === 'pending' || state === 'running' || state === 'retrying'
 
-/** Where a run came from: its schedule, a user's trigger, an outage, a range of the past. `resume` ends a pause, and is never a run. */
+/**
+ * Why a run exists: its schedule, a user's trigger, a missed occurrence or an edit (`catchup`), or a backfill. `resume` marks
+ * the end of a pause, and is never a run.
+ */
 export type RunKind = 'occurrence' | 'manual' | 'catchup' | 'resume' | 'backfill'
 
-/** What a row of the agenda is about: a run, or something to be done to its task. */
+/** The kind of a row of the agenda: a run, or an operation on its task. */
 export type AgendaKind = RunKind | 'skip'
 
-/** Why an occurrence did not run. The list is closed: everything that did not run names one of these. */
+/** Why an occurrence did not run. The list is complete: every occurrence that did not run has one of these reasons. */
 export const SKIP_REASONS = [
   'overlap',
   'overlap_limit',

@@ -1,4 +1,4 @@
-/** Which workers may perform actions: older ones would not do it as tasks ask for. */
+/** The worker versions that may perform actions: older ones do not perform them as tasks require. */
 
 /** The first release whose workers perform actions. */
 export const MIN_WORKER_VERSION = '0.2.0'
@@ -8,7 +8,7 @@ export const isTooOld = (version: string): boolean => {
   return numbers === null || compare(numbers, numbersOf(MIN_WORKER_VERSION) ?? []) < 0
 }
 
-/** Why a worker of that version is refused. */
+/** Why a worker of this version is rejected. */
 export const tooOld = (version: string): string =>
   version === ''
     ? `A worker that performs actions must send its version, ${MIN_WORKER_VERSION} or newer.`

@@ -1,6 +1,6 @@
 /**
- * The calendar as arithmetic: days since 1970-01-01 in the proleptic Gregorian calendar, and back. Date
- * objects would do the same at several times the cost, and this is the innermost loop of every cron step.
+ * The calendar as arithmetic: days since 1970-01-01 in the proleptic Gregorian calendar, and back. Date objects would cost
+ * several times as much, and this is the innermost loop of every cron step.
  */
 
 const DAYS_PER_ERA = 146_097
@@ -43,7 +43,7 @@ export function civilFromDays(days: number): CivilDate {
   return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day }
 }
 
-/** 0 is Sunday. */
+/** Day of the week; 0 is Sunday. */
 export const weekdayOf = (days: number): number => (((days + 4) % 7) + 7) % 7
 
 const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)

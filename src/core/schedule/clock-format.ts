@@ -1,4 +1,7 @@
-/** Writes what the clocks of a zone show at an instant: `MM/DD/YYYY, HH:MM:SS`. Making one is dear: keep it. */
+/**
+ * Returns a formatter that writes the local time of an instant in a zone: `MM/DD/YYYY, HH:MM:SS`. Creating one is expensive, so
+ * callers should keep it.
+ */
 export const clockFormat = (zone: string): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat('en-US', {
     timeZone: zone,

@@ -1,7 +1,7 @@
 /**
- * The grammar of cron expressions, checked field by field so that a refusal can name the field, what it
- * holds and what is allowed. Stricter than croner, which reads on where it should ask: everything accepted
- * here croner parses, with the same meaning. Lengths are bounded first, so hostile text costs nothing.
+ * The grammar of cron expressions, checked field by field so that a refusal can name the field, its value and the allowed
+ * values. It is stricter than croner, which accepts some malformed expressions: croner parses everything accepted here, with
+ * the same meaning. Lengths are checked first, so hostile text costs nothing.
  */
 
 /** A list of all sixty minutes takes 169 characters; three such lists still fit. */
@@ -41,7 +41,7 @@ interface FieldSpec {
   /** The largest step croner accepts: the number of distinct values. */
   readonly maxStep: number
   readonly names: readonly string[]
-  /** The largest value that `H` stands for: every month has a day 28, and Sunday comes once a week. */
+  /** The maximum value that `H` stands for: every month has a day 28, and Sunday must have only one number. */
   readonly maxHash: number
   readonly allowed: string
 }
@@ -89,7 +89,7 @@ const SPECS: readonly FieldSpec[] = [
   },
 ]
 
-/** Splits an expression into its fields, or says field by field why it cannot be one. */
+/** Splits an expression into its fields, or reports for each invalid field what is wrong. */
 export function checkCron(expression: string): CheckedCron {
   if (expression.length > MAX_EXPRESSION_LENGTH) {
     return refuse(`is ${expression.length} characters long; the maximum is ${MAX_EXPRESSION_LENGTH}`)
@@ -116,13 +116,13 @@ export function checkCron(expression: string): CheckedCron {
   return { ok: true, fields: { second, minute, hour, day, month, weekday: soleSunday(weekday) } }
 }
 
-/** `SUN-SUN` is one day. As a range to day 7 it would be the whole week, which is what croner makes of it. */
+/** `SUN-SUN` is one day. croner would parse it as a range to day 7, which is the whole week. */
 const soleSunday = (weekday: string): string =>
   weekday.replace(/(?<![\w-])(?:SUN|0)-SUN(?:\/\d+)?(?!\w)/gi, 'SUN')
 
 const refuse = (detail: string): CheckedCron => ({ ok: false, details: [detail] })
 
-/** User text inside a message, cut so that a message never grows with its input. */
+/** User text for a message, shortened so that the length of a message does not depend on the input. */
 const quoted = (text: string): string => `"${text.length > 20 ? `${text.slice(0, 20)}…` : text}"`
 
 function fieldProblem(text: string, spec: FieldSpec): string | null {
@@ -165,7 +165,7 @@ function itemProblem(item: string, spec: FieldSpec): string | null {
 
 const HASH_ITEM = /^H(?:\((\d{1,2}|[A-Z]{3})-(\d{1,2}|[A-Z]{3})\))?(?:\/(\d{1,3}))?$/
 
-/** The values that an item with `H` is drawn from, and its step; null when it is none. */
+/** The range of values and the step of an item with `H`; null if the item has no valid `H`. */
 function hashRange(item: string, spec: FieldSpec): HashRange | null {
   const match = HASH_ITEM.exec(item.toUpperCase())
   if (match === null) return null
@@ -193,12 +193,12 @@ function hashProblem(item: string, spec: FieldSpec): string | null {
   return `${quoted(item)}; allowed steps are 1–${values}`
 }
 
-/** Whether an expression holds an `H`, and so means something else for each task. `THU` holds none. */
+/** Whether an expression contains an `H`, and so has different times for each task. `THU` does not. */
 export const holdsHash = (expression: string): boolean => /(?:^|[\s,])h(?=$|[\s,/(])/i.test(expression)
 
 /**
- * The expression with its `H` put into figures. Each field draws for itself, so that `H H * * *` may be any
- * minute of the day; steps stay steps, which is what makes a pattern interval-like. Must have passed `checkCron`.
+ * Replaces each `H` of an expression by a number. Each field draws its own value, so that `H H * * *` may be any minute of the
+ * day. Steps remain steps, so the pattern remains interval-like. The expression must have passed `checkCron`.
  */
 export function withoutHash({ fields, draw }: HashedFields): CronFields {
   const resolve = (text: string, spec: FieldSpec | undefined): string => {
@@ -223,7 +223,7 @@ export function withoutHash({ fields, draw }: HashedFields): CronFields {
   }
 }
 
-/** Fields that may hold `H`, and where its values come from. */
+/** Fields that may contain `H`, and the source of its values. */
 export interface HashedFields {
   readonly fields: CronFields
   /** A whole number, zero or more, for the name of a field. */
@@ -231,8 +231,8 @@ export interface HashedFields {
 }
 
 /**
- * Takes off what only the two day fields know: `L` and `15W` for days of the month, `#2` and `L` after a
- * weekday. What remains follows the common grammar; nothing remains of a lone `L`.
+ * Removes modifiers that only the two day fields have: `L` and `15W` for days of the month, `#2` and `L` after a weekday. The
+ * rest follows the common grammar; for a lone `L` it is empty.
  */
 function withoutModifier(upper: string, spec: FieldSpec): string {
   if (spec.name === 'day of month')
@@ -241,7 +241,7 @@ function withoutModifier(upper: string, spec: FieldSpec): string {
   return upper
 }
 
-/** Stars and steps take no `#` or `L`: "every second day of the week, but only its last" has no reading. */
+/** Stars and steps accept no `#` or `L`: "every second day of the week, but only its last" has no meaning. */
 const modifierProblem = (item: string, body: string, upper: string): string | null =>
   body === upper ? null : `${quoted(item)}; # and L follow a weekday or a range, not a star or step`
 
@@ -255,6 +255,6 @@ function nameValue(text: string, spec: FieldSpec): number | null {
   return index < 0 ? null : index + spec.min
 }
 
-/** A range may end on Sunday: in `SAT-SUN` it is day 7. */
+/** A range may end on Sunday: in `SAT-SUN`, Sunday is day 7. */
 const rangeEnd = (text: string, spec: FieldSpec): number | null =>
   text === 'SUN' && spec.names === WEEKDAYS ? 7 : fieldValue(text, spec)

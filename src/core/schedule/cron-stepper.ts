@@ -1,23 +1,23 @@
 /**
- * Steps a cron pattern on the wall clock: finds the first matching wall time at or after a given one. Wall
- * times are counted as if they were UTC, in milliseconds; zones are none of its business.
+ * Steps a cron pattern on the wall clock: finds the first matching wall time at or after a given one. Wall times are
+ * represented as if they were UTC, in milliseconds; zones are handled elsewhere.
  *
- * croner parses the expression, so every syntax and its meaning are croner's. Stepping is our own: tables of
- * "next allowed value" per time field and one bit mask of matching days per month, so that a step jumps
- * from match to match (about 0.2 µs measured, where `Cron.nextRun` with `utcOffset: 0` takes 37 µs). It is
- * also exact where croner 11.0.0 is not: that one leaps over 1 March for days 1, 11, 21 and 31.
+ * croner parses the expression, so the syntax and its meaning are croner's. Stepping is our own: tables of "next allowed value"
+ * per time field and one bit mask of matching days per month, so that a step jumps from match to match (about 0.2 µs measured,
+ * where `Cron.nextRun` with `utcOffset: 0` takes 37 µs). It is also correct where croner 11.0.0 is not: that version skips 1
+ * March for days 1, 11, 21 and 31.
  */
 import { CronPattern } from 'croner'
 import { civilFromDays, daysFromCivil, daysInMonth, weekdayOf } from './civil.ts'
 import type { CronFields } from './cron-fields.ts'
 
-/** Weekdays and leap years repeat after 400 years: what did not match by then never will. */
+/** Weekdays and leap years repeat after 400 years, so a pattern without a match in that time never matches. */
 const SEARCH_MONTHS = 400 * 12
 const SECONDS_PER_DAY = 86_400
 const NONE = -1
-/** Enough for a year and the months beside it. Slots are chosen by the low bits of the month's number. */
+/** Enough for a year and the adjacent months. The low bits of the month's number select the slot. */
 const MASK_SLOTS = 16
-/** croner's mark for "the last such weekday of the month", beside bits 0–4 for the first to the fifth. */
+/** croner's bit for "the last such weekday of the month"; bits 0–4 stand for the first to the fifth. */
 const LAST_WEEKDAY_BIT = 32
 
 export class CronStepper {
@@ -43,7 +43,7 @@ export class CronStepper {
     this.#firstOfDay = this.#timeFrom(0)
   }
 
-  /** The first matching wall time at or after `wall`, or null when the pattern never matches again. */
+  /** The first matching wall time at or after `wall`; null if there is none. */
   next(wall: number): number | null {
     const seconds = Math.ceil(wall / 1_000)
     const days = Math.floor(seconds / SECONDS_PER_DAY)
@@ -59,8 +59,8 @@ export class CronStepper {
   }
 
   /**
-   * Whether the pattern matches at all. Months differ by their length and the weekday they begin with, and within
-   * 400 years every month begins with every weekday; so looking at each such month once is looking at all.
+   * Whether the pattern matches at all. Months differ by their length and their first weekday, and within 400 years every month
+   * begins with every weekday, so checking each of these combinations once suffices.
    */
   matchesEver(): boolean {
     for (let month = 1; month <= 12; month += 1) {
@@ -73,7 +73,7 @@ export class CronStepper {
     return false
   }
 
-  /** The first day in `mask` of the given month, else the first matching day of a later month. */
+  /** The first day in `mask` of the given month; if there is none, the first matching day of a later month. */
   #nextDay(monthIndex: number, mask: number): number | null {
     let remaining = mask
     for (let index = monthIndex; index <= monthIndex + SEARCH_MONTHS; ) {
@@ -112,13 +112,13 @@ export class CronStepper {
       const laterMinute = at(this.#nextMinute, minute + 1)
       if (laterMinute !== NONE) return hour * 3_600 + laterMinute * 60 + firstSecond
     }
-    // When the hour itself matched, nothing of it was left; otherwise this finds the first one that does.
+    // If the hour itself matched, no matching minute or second was left in it; otherwise this finds the next hour that matches.
     const laterHour = at(this.#nextHour, hour + 1)
     return laterHour === NONE ? NONE : laterHour * 3_600 + firstMinute * 60 + firstSecond
   }
 }
 
-/** croner knows `LW` only by itself; in a list it is taken out here and put back into what croner found. */
+/** croner accepts `LW` only by itself. In a list, it is removed before parsing and added to the parsed result. */
 function withoutLastWeekday(field: string): { readonly day: string; readonly hasLastWeekday: boolean } {
   const others = field.split(',').filter((item) => item.toUpperCase() !== 'LW')
   return others.length === 0
@@ -128,7 +128,7 @@ function withoutLastWeekday(field: string): { readonly day: string; readonly has
 
 const at = (table: Int8Array, index: number): number => table[index] ?? NONE
 
-/** For each value the smallest allowed one not below it; one entry more, so that "value + 1" needs no check. */
+/** For each value, the smallest allowed one that is not below it. One extra entry makes a check of "value + 1" unnecessary. */
 function nextTable(allowed: readonly number[]): Int8Array {
   const table = new Int8Array(allowed.length + 1).fill(NONE)
   for (let value = allowed.length - 1; value >= 0; value -= 1) {
@@ -137,7 +137,7 @@ function nextTable(allowed: readonly number[]): Int8Array {
   return table
 }
 
-/** What is kept of a parsed pattern: croner's own object carries a table of ten thousand years. */
+/** The part of a parsed pattern that is kept: croner's own object contains a table of ten thousand years. */
 type DayFields = Pick<
   CronPattern,
   'day' | 'month' | 'dayOfWeek' | 'nearestWeekdays' | 'lastDayOfMonth' | 'lastWeekday' | 'starDOM' | 'starDOW'
@@ -148,14 +148,17 @@ function dayFields(pattern: CronPattern): DayFields {
   return { day, month, dayOfWeek, nearestWeekdays, lastDayOfMonth, lastWeekday, starDOM, starDOW }
 }
 
-/** All that matters about a month. */
+/** The properties of a month that matter to a pattern. */
 interface Month {
   readonly month: number
   readonly length: number
   readonly firstWeekday: number
 }
 
-/** Bit d−1 is set when day d of the month matches. Two restricted day fields mean "or", as in every cron. */
+/**
+ * Bit d−1 is set if day d of the month matches. If both day fields are restricted, a day needs to match only one of them, as in
+ * every cron.
+ */
 function monthMask(fields: DayFields, { month, length, firstWeekday }: Month): number {
   if (!fields.month[month - 1]) return 0
   const byDay = dayOfMonthMask(fields, length, firstWeekday)

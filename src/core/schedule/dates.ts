@@ -1,7 +1,7 @@
 /**
- * Dates written out: instants with an offset, or wall times of a zone. Wall times that a clock change skips or
- * repeats are treated as those of a fixed-time cron pattern are: right after the gap, and at the first showing,
- * unless the schedule says otherwise.
+ * Lists of dates: instants with an offset, or wall times of a zone. Wall times that a clock change skips or repeats are treated
+ * like those of a fixed-time cron pattern: due right after the gap, and at the first showing, unless the schedule says
+ * otherwise.
  */
 import assert from 'node:assert/strict'
 import { daysFromCivil, daysInMonth } from './civil.ts'
@@ -9,7 +9,7 @@ import { parseInstant } from './instant.ts'
 import type { DatesSchedule } from './schedule.ts'
 import { MAX_OFFSET_MS, zoneOf } from './zone.ts'
 
-/** Ten years of working days are 2 500; who has more of them has a calendar, not a list. */
+/** Maximum number of dates in a list; about four years of working days. */
 export const MAX_DATES = 1_000
 
 /** An instant, or a wall time counted as if it were UTC. */
@@ -43,7 +43,7 @@ export function parseDate(text: string): ParsedDate {
 
 type Placing = Pick<DatesSchedule, 'timezone' | 'gap' | 'fold'>
 
-/** The instants that a wall time stands for: one, none when it is skipped, two when both showings count. */
+/** The instants of a wall time: usually one, none if it is skipped, two if both showings count. */
 export function instantsOfWall(wall: number, { timezone, gap = 'next', fold = 'first' }: Placing): number[] {
   const zone = zoneOf(timezone)
   const shown = zone.instantsShowing(wall)
@@ -56,16 +56,16 @@ export function instantsOfWall(wall: number, { timezone, gap = 'next', fold = 'f
   return [fold === 'first' ? first : (shown.at(-1) ?? first)]
 }
 
-/** A date, and the instant or wall time that it names: the instants it stands for lie within MAX_OFFSET_MS of it. */
+/** A parsed date: an instant, or a wall time whose instants lie within MAX_OFFSET_MS of `near`. */
 interface NamedDate {
   readonly near: number
   readonly isWall: boolean
 }
 
-/** Definitions are kept by those who step through them, so what was read once is found again. */
+/** Parsed dates by schedule. Callers that step through a schedule keep its object, so each list is parsed once. */
 const read = new WeakMap<DatesSchedule, readonly NamedDate[]>()
 
-/** The dates of a schedule that `validateSchedule` has nothing against, in order of what they name. */
+/** The dates of a valid schedule, sorted by the instants or wall times that they name. */
 function namedDates(schedule: DatesSchedule): readonly NamedDate[] {
   const known = read.get(schedule)
   if (known !== undefined) return known
@@ -80,8 +80,8 @@ function namedDates(schedule: DatesSchedule): readonly NamedDate[] {
 }
 
 /**
- * The first instant after the given one, or null. Only dates near it are placed in their zone: each year of a zone
- * that was never asked for costs a look at its clock changes, and a list may name a thousand years.
+ * The first instant after the given one; null if there is none. Only dates near it are converted by their zone: each further
+ * year of a zone requires finding its clock changes, and a list may name a thousand years.
  */
 export function nextDate(schedule: DatesSchedule, after: number): number | null {
   const dates = namedDates(schedule)
@@ -96,7 +96,7 @@ export function nextDate(schedule: DatesSchedule, after: number): number | null 
   return earliest
 }
 
-/** Where the dates begin that name something from `bound` on. */
+/** Index of the first date whose instant or wall time is at or after `bound`. */
 function firstNear(dates: readonly NamedDate[], bound: number): number {
   let [low, high] = [0, dates.length]
   while (low < high) {

@@ -1,8 +1,8 @@
 /**
- * A cron expression in words: those of our own grammar where they can say it, so that they can be read back. For
- * the rest cronstrue phrases the fields; the sentence is put together here, because
- * cronstrue joins the two day fields as if both had to match ("on day 1 of the month, and on Monday") while
- * cron fires when either does, and because it misreads or refuses lists with W, # and L.
+ * A cron expression in words. The grammar of parse-words.ts is used where it suffices, so that the words can be parsed again.
+ * For other expressions cronstrue phrases the fields. The sentence is put together here, because cronstrue joins the two day
+ * fields as if both had to match ("on day 1 of the month, and on Monday") while cron fires when either does, and because it
+ * misreads or rejects lists with W, # and L.
  */
 import cronstrue from 'cronstrue'
 import { type CronFields, checkCron, holdsHash, withoutHash } from './cron-fields.ts'
@@ -10,8 +10,8 @@ import { hashOf } from './hash.ts'
 import { cronInWords } from './words/cron-words.ts'
 
 /**
- * An English sentence without its full stop; the expression itself when it cannot be put into words. An `H` is
- * told by what the seed makes of it, when there is one.
+ * An English sentence without a full stop; the expression itself if it cannot be put into words. With a seed, `H` is described
+ * by the value that it has for the seed.
  */
 export function describeCron(expression: string, seed: string | null = null): string {
   if (holdsHash(expression)) return describeHashed(expression, seed)
@@ -21,7 +21,7 @@ export function describeCron(expression: string, seed: string | null = null): st
   try {
     if (checked.ok) return sentence(checked.fields)
   } catch {
-    // cronstrue throws strings and errors for what it does not know; the expression still says it all.
+    // cronstrue throws strings and errors for expressions that it does not know; the expression is shown instead.
   }
   return `At the times of the cron expression ${expression.trim()}`
 }
@@ -53,7 +53,7 @@ function sentence(fields: CronFields): string {
   return [time, days, months].filter((part) => part !== '').join(', ')
 }
 
-/** The time of day is described with the day fields given here, in place of the expression's own. */
+/** Describes the time of day together with the given day fields, which replace those of the expression. */
 function say({ second, minute, hour }: CronFields, { day, month, weekday }: DayFields): string {
   const seconds = second === '0' ? [] : [second]
   const expression = [...seconds, minute, hour, day, month, weekday].join(' ')
@@ -67,7 +67,7 @@ function dayPhrase({ day, ...fields }: CronFields, phrase: (days: Partial<DayFie
   const isStar = (field: string): boolean => field === '*' || field === '?'
   if (isStar(weekday)) return byDay.join(' and ')
   if (isStar(day)) return byWeekday.join(' and ')
-  // One side that allows every day (such as */1) makes the other one irrelevant.
+  // One field that matches every day (such as a step of 1) makes the other one irrelevant.
   if (byDay.includes('') || byWeekday.includes('')) return ''
   return `${byDay.join(' and ')} or ${byWeekday.map(onWeekday).join(' and ')}`
 }
@@ -83,7 +83,7 @@ function itemsToPhrase(field: string): readonly string[] {
   return field.split(',').flatMap(expandRange)
 }
 
-/** `0-7` begins and ends with a Sunday, which would be told as "Sunday through Sunday": its days are named one by one. */
+/** `0-7` begins and ends with a Sunday and would be described as "Sunday through Sunday", so its days are listed one by one. */
 function withoutBothSundays(weekday: string): string {
   return weekday.replace(/(?<=^|,)(?:0|SUN)-7(?:\/(\d+))?(?=$|,)/gi, (_, step = '1') => {
     const days = new Set(WEEKDAYS.flatMap((_, day) => (day % Number(step) === 0 ? [day % 7] : [])))

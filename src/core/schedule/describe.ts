@@ -1,16 +1,13 @@
 /**
- * Schedules in words, for people to check that what they wrote is what they meant. What words/parse-words.ts can
- * express is said in its words, so a sentence that it reads means the schedule that it was made from.
+ * Schedules in words, so that people can check that a schedule is what they meant. The words of words/parse-words.ts are used
+ * where they suffice; a sentence that the parser accepts has the meaning of the schedule that it describes.
  */
 import { parseDuration } from '../values/duration.ts'
 import { describeCron } from './describe-cron.ts'
 import type { DatesSchedule, DaylightSavingChoice, Schedule } from './schedule.ts'
 import { listed, MAX_DATES_IN_WORDS, UNIT_WORDS } from './words/vocabulary.ts'
 
-/**
- * An English sentence, without a full stop, for a schedule that has passed `validateSchedule`. With a seed it tells
- * what `H` stands for.
- */
+/** Describes a valid schedule as an English sentence without a full stop. With a seed, it includes the values of `H`. */
 export function describeSchedule(schedule: Schedule, seed: string | null = null): string {
   switch (schedule.type) {
     case 'once':
@@ -37,7 +34,7 @@ export function describeSchedule(schedule: Schedule, seed: string | null = null)
   }
 }
 
-/** The zone, and what was chosen about clock changes. */
+/** The zone, and the choices about clock changes. */
 function placeOf({ timezone, gap, fold }: DaylightSavingChoice & { readonly timezone: string }): string {
   return `(${timezone}${gap === undefined ? '' : `, gap ${gap}`}${fold === undefined ? '' : `, fold ${fold}`})`
 }

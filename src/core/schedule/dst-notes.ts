@@ -1,6 +1,6 @@
 /**
- * What clock changes do to a schedule, said beforehand: which of its wall times are skipped or shown twice,
- * and what happens then. Shown beside a preview, so that nobody learns it on a Sunday morning in March.
+ * Notes about the effect of clock changes on a schedule: which of its wall times are skipped or repeated, and when it is due
+ * instead. They are shown with a preview, so that users learn of it in advance.
  */
 import { instantsOfWall, parseDate } from './dates.ts'
 import { occurrencesBetween } from './occurrences.ts'
@@ -14,14 +14,14 @@ import {
 import { type WallRule, wallRuleOf } from './wall-rule.ts'
 import { type ClockChange, MAX_OFFSET_MS, zoneOf } from './zone.ts'
 
-/** Nobody plans daylight saving further ahead, and each year of it costs a lookup. */
+/** Maximum range to search: plans rarely extend further, and each year costs a lookup of its clock changes. */
 const MAX_RANGE_MS = 10 * 366 * 86_400_000
 
 /** What a clock change does to one wall time of a schedule. */
 export interface DstNote {
-  /** When it fires; null when the skipped wall time is left out. */
+  /** When it fires; null if the skipped wall time does not fire. */
   readonly instant: number | null
-  /** The wall time the schedule names, such as 2027-03-28T02:30. */
+  /** The wall time of the schedule, such as 2027-03-28T02:30. */
   readonly wall: string
   readonly kind: 'gap' | 'fold'
   readonly note: string
@@ -74,7 +74,7 @@ function wallClockNotes(
   return notes
 }
 
-/** Wall times that were written out and that the clocks skip or show twice. */
+/** Notes on the wall times of a list that clock changes skip or repeat. */
 function dateNotes(schedule: DatesSchedule, { first, last, limit }: NoteRange): DstNote[] {
   const { timezone } = schedule
   const zone = zoneOf(timezone)
@@ -107,7 +107,7 @@ function dateNotes(schedule: DatesSchedule, { first, last, limit }: NoteRange): 
   return notes
 }
 
-/** One note for all wall times in a gap: they share one fire, or none. */
+/** One note for all wall times in a gap, because they share one fire or have none. */
 function gapNotes(rule: WallRule, schedule: WallClockSchedule, change: ClockChange): DstNote[] {
   const wall = rule.firstWallWithin(change.at + change.before, change.at + change.after)
   if (wall === null) return []
@@ -143,7 +143,7 @@ function foldNotes({ plan, rule, schedule, change, first, last, limit }: FoldReq
   })
 }
 
-/** "clocks in Europe/Berlin go from 02:00 to 03:00"; with dates when a whole day is jumped. */
+/** "clocks in Europe/Berlin go from 02:00 to 03:00"; with dates if the two times are on different days. */
 function clocksGo({ timezone }: WallClockSchedule, { at, before, after }: ClockChange): string {
   const [from, to] = [at + before, at + after]
   const sameDay = dateOf(from) === dateOf(to)

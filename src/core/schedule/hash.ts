@@ -1,7 +1,6 @@
 /**
- * A number for a text, the same on every machine and in every release: schedules hang on it. FNV-1a over the
- * UTF-16 units, then the finish of MurmurHash3, without which texts that differ in their last character land
- * next to each other.
+ * A hash of a text, the same on every machine and in every release, because schedules depend on it. FNV-1a over the UTF-16
+ * units, followed by the finalizer of MurmurHash3, without which texts that differ in their last character have similar hashes.
  */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5

@@ -1,11 +1,11 @@
 /**
- * Instants as text: RFC 3339 with an offset or Z. Without one the text would mean another instant on every
- * machine, so it is refused rather than guessed.
+ * Instants as text: RFC 3339 with an offset or Z. A text without an offset would be a different instant on every machine, so it
+ * is rejected.
  */
 
 import { daysFromCivil, daysInMonth } from './civil.ts'
 
-/** Date, time, nine digits of fraction and an offset need 35. */
+/** A date, a time, nine digits of fraction and an offset need 35 characters. */
 export const MAX_INSTANT_LENGTH = 40
 
 export type ParsedInstant =
@@ -42,6 +42,6 @@ function offsetMinutes(text: string): number | null {
   return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
-/** Digits beyond the millisecond are rounded up: nothing may ever fire before the instant asked for. */
+/** Digits beyond the millisecond are rounded up, so that nothing fires before the given instant. */
 const fractionMs = (digits: string): number =>
   digits.length <= 3 ? Number(digits.padEnd(3, '0')) : Math.ceil(Number(digits.padEnd(9, '0')) / 1_000_000)

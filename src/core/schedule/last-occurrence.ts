@@ -3,16 +3,16 @@ import { dueAt } from './occurrences.ts'
 import { backwards, latestBetween } from './occurrences-before.ts'
 import type { Plan } from './schedule.ts'
 
-/** The last occurrence that has come due in a stretch of time that begins with one. */
+/** The last occurrence in [from, to] that has come due, including jitter. `from` must be an occurrence. */
 export function lastOccurrence(plan: Plan, { from, to }: { from: number; to: number }): number {
   const latest = latestBetween(plan, { from: from + 1, to })
   if (latest === null) return from
   if (dueAt(plan, latest) <= to) return latest
-  // Only the latest can still be put off: jitter ends before the next occurrence.
+  // Only the latest occurrence can still be delayed: jitter ends before the next occurrence.
   return latestBetween(plan, { from: from + 1, to: latest - 1 }) ?? from
 }
 
-/** The last occurrences at or after an instant and up to another, at most so many, in order. */
+/** The last occurrences in [from, to], at most `limit`, in chronological order. */
 export function* lastOccurrences(
   plan: Plan,
   { from, to, limit }: { from: number; to: number; limit: number },

@@ -1,12 +1,12 @@
 /**
- * The occurrences of a plan in the order from late to early. A schedule can only be stepped forwards, so the latest of a
- * stretch is found by halving it, and those before it by stepping through short blocks. However unevenly they lie (every second
- * of January, seen from November), no more is stepped through than a block.
+ * The occurrences of a plan in reverse chronological order. A schedule can only be stepped forwards, so the latest occurrence
+ * of a period is found by bisection, and earlier ones by stepping through short blocks. However unevenly the occurrences are
+ * distributed (every second of January, seen from November), no search steps through more than a block.
  */
 import { nextOccurrence } from './occurrences.ts'
 import type { Plan } from './schedule.ts'
 
-/** A stretch to look for occurrences in, its beginning included and its end not. */
+/** The period [from, before). */
 export interface StretchBefore {
   readonly from: number
   readonly before: number
@@ -14,12 +14,12 @@ export interface StretchBefore {
 
 const SHORTEST_MS = 10
 const GROWTH = 4
-/** A block with fewer is followed by a longer one. */
+/** A block with fewer occurrences is followed by a longer one. */
 const FEW = 64
-/** A block with more is made shorter. No plan has as many in the shortest. */
+/** A block with more occurrences is shortened. The shortest block never has as many. */
 const MANY = 256
 
-/** The last occurrences of the stretch, the latest first. */
+/** The last occurrences of the period, the latest first. */
 export function occurrencesBefore(plan: Plan, stretch: StretchBefore & { readonly limit: number }): number[] {
   const found: number[] = []
   for (const at of backwards(plan, stretch)) {
@@ -29,7 +29,7 @@ export function occurrencesBefore(plan: Plan, stretch: StretchBefore & { readonl
   return found
 }
 
-/** All occurrences of the stretch, the latest first. */
+/** All occurrences of the period, the latest first. */
 export function* backwards(plan: Plan, { from, before }: StretchBefore): Generator<number, void, undefined> {
   let lengthMs = SHORTEST_MS
   let latest = latestBetween(plan, { from, to: before - 1 })
@@ -46,7 +46,7 @@ export function* backwards(plan: Plan, { from, before }: StretchBefore): Generat
   }
 }
 
-/** The occurrences from one instant to another, in order; null when they are too many. */
+/** The occurrences in [from, to], in order; null if there are too many. */
 function blockUpTo(plan: Plan, from: number, to: number): number[] | null {
   const block: number[] = []
   for (let at = nextOccurrence(plan, from - 1); at !== null && at <= to; at = nextOccurrence(plan, at)) {
@@ -56,14 +56,14 @@ function blockUpTo(plan: Plan, from: number, to: number): number[] | null {
   return block
 }
 
-/** The latest occurrence from one instant to another, both included. */
+/** The latest occurrence in [from, to]. */
 export function latestBetween(
   plan: Plan,
   { from, to }: { readonly from: number; readonly to: number },
 ): number | null {
   let latest = anyBetween(plan, from, to)
   if (latest === null) return null
-  // Nothing is due from `end` on.
+  // No occurrence lies in [end, to].
   let end = Math.floor(to) + 1
   while (end - latest > 1) {
     const middle = latest + Math.ceil((end - latest) / 2)
@@ -74,7 +74,7 @@ export function latestBetween(
   return latest
 }
 
-/** An occurrence near the end of a stretch, looked for from there in growing strides. */
+/** Finds an occurrence near the end of a period, searching from there in growing steps. */
 function anyBetween(plan: Plan, from: number, to: number): number | null {
   for (let lengthMs = SHORTEST_MS; ; lengthMs *= GROWTH) {
     const begin = Math.max(from, to - lengthMs)

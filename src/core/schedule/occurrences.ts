@@ -1,8 +1,7 @@
 /**
- * The due instants of a plan. Everything here is a pure function of the plan: whichever node computes the
- * next occurrence, at whatever moment, gets the same answer. The schedule must have passed
- * `validateSchedule`. Instants are epoch milliseconds. These are the nominal times; jitter only says how much
- * later each of them is acted upon.
+ * The due instants of a plan. Everything here is a pure function of the plan, so every node computes the same occurrences at
+ * any time. The schedule must have passed `validateSchedule`. Instants are epoch milliseconds. These are nominal times; jitter
+ * only determines how much later each occurrence fires.
  */
 import assert from 'node:assert/strict'
 import { parseDuration } from '../values/duration.ts'
@@ -13,7 +12,10 @@ import { parseInstant } from './instant.ts'
 import type { DelaySchedule, EverySchedule, Plan, Trigger } from './schedule.ts'
 import { wallRuleOf } from './wall-rule.ts'
 
-/** The first instant strictly after `after` at which the plan is due, or null when there is none by time. */
+/**
+ * The first instant strictly after `after` at which the plan is due; null if there is none or the schedule has no times of its
+ * own.
+ */
 export function nextOccurrence(plan: Plan, after: number): number | null {
   const lowest = plan.startAt === null ? after : Math.max(after, plan.startAt - 1)
   const next = nextUnbounded(plan, lowest)
@@ -21,9 +23,8 @@ export function nextOccurrence(plan: Plan, after: number): number | null {
 }
 
 /**
- * The occurrence a plan begins with, seen from `from`: the first at or after it. A `once` in the past is
- * still its own first occurrence (whether it runs is for the misfire rule to say), and a `delay` begins at
- * once or at startAt.
+ * The first occurrence of a plan at or after `from`. A `once` in the past is still its own first occurrence (the misfire rule
+ * decides whether it runs), and a `delay` begins at once or at startAt.
  */
 export function firstOccurrence(plan: Plan, from: number): number | null {
   const { schedule, startAt } = plan
@@ -36,8 +37,8 @@ export function firstOccurrence(plan: Plan, from: number): number | null {
 }
 
 /**
- * How much later than its nominal instant an occurrence is acted upon. It follows from the seed and the instant, so
- * it is the same whoever asks, whenever; and it never reaches the next occurrence, nor beyond endAt.
+ * The jitter of an occurrence: how much later than its nominal instant it fires. It is derived from the seed and the instant,
+ * so every node computes the same value. It never extends to the next occurrence or beyond endAt.
  */
 export function jitterOf(plan: Plan, occurrence: number): number {
   const { jitterMs = 0, endAt, seed } = plan
@@ -51,34 +52,34 @@ export function jitterOf(plan: Plan, occurrence: number): number {
   return room > 0 ? hashOf(`${seed ?? ''}\n${occurrence}`) % (room + 1) : 0
 }
 
-/** The instant at which an occurrence is acted upon. */
+/** The instant at which an occurrence fires. */
 export const dueAt = (plan: Plan, occurrence: number): number => occurrence + jitterOf(plan, occurrence)
 
 /** Milliseconds from the end of a run to the next occurrence. */
 export const delayMs = (schedule: DelaySchedule): number => milliseconds(schedule.interval)
 
-/** How many occurrences a stretch of time holds. */
+/** The number of occurrences in a period. */
 export interface OccurrenceCount {
   readonly count: number
   readonly first: number | null
-  /** The last one counted; when `atLeast` is set, later ones exist. */
+  /** The last occurrence that was counted; if `atLeast` is set, later ones exist. */
   readonly last: number | null
-  /** Counting stopped at the limit: there are more than `count`. */
+  /** Whether counting stopped at the limit: there are more than `count`. */
   readonly atLeast: boolean
 }
 
 /**
- * How many occurrences lie in (after, upTo]. `limit` bounds the work; an `every` is counted by division, so
- * its count is exact whatever the limit.
+ * Counts the occurrences in (after, upTo]. `limit` bounds the work; the count of an `every` is computed by division, so it is
+ * exact whatever the limit.
  */
 export function countOccurrences(plan: Plan, after: number, upTo: number, limit: number): OccurrenceCount {
   return atOnce(countSteps(plan, after, upTo, limit))
 }
 
-/** More occurrences than this are not counted one by one, whoever counts them. */
+/** Maximum number of occurrences that any caller counts one by one. */
 export const MAX_COUNTED = 10_000
 
-/** The same in steps. */
+/** `countOccurrences` in steps. */
 export function* countSteps(plan: Plan, after: number, upTo: number, limit: number): Steps<OccurrenceCount> {
   if (plan.schedule.type === 'every') return countGrid(plan, plan.schedule, after, upTo)
   let count = 0
@@ -95,9 +96,9 @@ export function* countSteps(plan: Plan, after: number, upTo: number, limit: numb
 }
 
 /**
- * The occurrences in (after, upTo], in order, at most `limit` of them: of every kind of schedule, several
- * triggers included, within startAt and endAt. How often a task has run by then (`maxRuns`) is not known here,
- * and a `delay` has none by time.
+ * The occurrences in (after, upTo], in order, at most `limit` of them, within startAt and endAt. Works for every kind of
+ * schedule, including several triggers, but a `delay` has no occurrences that can be computed. The number of previous runs is
+ * not known here, so `maxRuns` is not applied.
  */
 export function* occurrencesBetween(
   plan: Plan,
@@ -152,7 +153,7 @@ function nextOfTrigger(plan: Plan, trigger: Trigger, after: number): number | nu
 const originOf = ({ anchorAt }: Plan, { anchor }: EverySchedule): number =>
   anchor === undefined ? anchorAt : instant(anchor)
 
-/** Remainders of integers are exact where a quotient of large ones is not. The origin may lie anywhere. */
+/** Uses remainders, which are exact for large integers where quotients are not. The origin may be before or after `after`. */
 function nextOnGrid(origin: number, interval: number, after: number): number {
   const sinceLast = (((after - origin) % interval) + interval) % interval
   return after - sinceLast + interval

@@ -1,25 +1,26 @@
-/** How often a plan is due: what a project may limit. */
+/** How often a plan is due, which a project can limit. */
 import { parseDuration } from '../values/duration.ts'
 import { nextOccurrence } from './occurrences.ts'
 import type { Plan } from './schedule.ts'
 
 /**
- * So many occurrences are looked at, and those of two years: every minute of half a day, every day of both years.
- * It bounds the work, of which most is finding the clock changes of a year; what shows only later is let pass.
+ * At most this many occurrences are checked, and at most those of two years: every minute of half a day, every day of both
+ * years. This bounds the work, most of which is finding the clock changes of each year. A violation that appears only later is
+ * accepted.
  */
 export const PACE_SAMPLE = 1_000
 const PACE_YEARS_MS = 2 * 366 * 86_400_000
 
-/** The distances between neighbouring occurrences, and to the first of them. */
+/** The distances between consecutive occurrences, and the first occurrence. */
 export interface Pace {
-  /** Null with fewer than two occurrences. */
+  /** Null if there are fewer than two occurrences. */
   readonly shortestMs: number | null
   readonly longestMs: number | null
-  /** The first occurrence; null when there is none by time. */
+  /** The first occurrence; null if there is none. */
   readonly first: number | null
 }
 
-/** The pace of a plan from an instant on. A `delay` goes at least by its interval, whatever its runs take. */
+/** The pace of a plan from an instant on. Runs of a `delay` are at least its interval apart, however short they are. */
 export function paceOf(plan: Plan, from: number): Pace {
   const { schedule } = plan
   if (schedule.type === 'every' || schedule.type === 'delay') {

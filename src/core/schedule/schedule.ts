@@ -1,6 +1,6 @@
 /**
- * When a task is due. A schedule is stored as the user wrote it (wall time plus IANA zone for cron and
- * daily); every due instant follows from it by the pure functions in occurrences.ts.
+ * When a task is due. A schedule is stored as the user wrote it (wall time plus IANA zone for cron and daily); the pure
+ * functions in occurrences.ts compute every due instant from it.
  */
 import { holdsHash } from './cron-fields.ts'
 import type { DaylightSavingChoice } from './daylight-saving.ts'
@@ -15,7 +15,7 @@ export interface OnceSchedule {
 export interface EverySchedule {
   readonly type: 'every'
   readonly interval: string
-  /** Fixes the phase of the grid only; `startAt` and `endAt` of the task are what bounds it. */
+  /** Determines the phase of the grid only; `startAt` and `endAt` of the task bound it. */
   readonly anchor?: string
 }
 
@@ -41,8 +41,8 @@ export interface DailySchedule extends DaylightSavingChoice {
 }
 
 /**
- * Due at each of a list of dates: RFC 3339 instants, or wall times of `timezone` without an offset. The order
- * is the writer's own; what is named twice is due once.
+ * Due at each of a list of dates: RFC 3339 instants, or wall times of `timezone` without an offset. The order is arbitrary, and
+ * a duplicate date is due once.
  */
 export interface DatesSchedule extends DaylightSavingChoice {
   readonly type: 'dates'
@@ -55,14 +55,14 @@ export interface ManualSchedule {
   readonly type: 'manual'
 }
 
-/** Due whenever one of its triggers is; an instant that two of them share is one occurrence. */
+/** Due whenever one of its triggers is due. An instant that several triggers share is one occurrence. */
 export interface SeveralSchedule {
   readonly type: 'several'
   readonly triggers: readonly Trigger[]
 }
 
 export type WallClockSchedule = CronSchedule | DailySchedule
-/** What is due at instants that follow from itself and the clock: what several of can be joined. */
+/** A schedule whose instants follow from itself and the clock. Only such schedules can be combined in `several`. */
 export type Trigger = OnceSchedule | EverySchedule | WallClockSchedule | DatesSchedule
 export type Schedule = Trigger | DelaySchedule | ManualSchedule | SeveralSchedule
 export type ScheduleType = Schedule['type']
@@ -80,29 +80,29 @@ export const SCHEDULE_TYPES = [
 /** Everything that decides when a task is due. Instants are epoch milliseconds. */
 export interface Plan {
   readonly schedule: Schedule
-  /** Nothing is due before this instant. */
+  /** No occurrence is before this instant. */
   readonly startAt: number | null
-  /** Nothing is due after this instant; an occurrence exactly at it still is. */
+  /** No occurrence is after this instant; one exactly at it is allowed. */
   readonly endAt: number | null
-  /** Origin of the grid of an `every` without anchor of its own: `startAt`, else the task's creation. */
+  /** Origin of the grid of an `every` without its own anchor: `startAt` if set, otherwise the creation of the task. */
   readonly anchorAt: number
-  /** What `H` and jitter are drawn from: the same seed, the same values. Left out it is empty. */
+  /** The seed of `H` and jitter: the same seed gives the same values. Empty if absent. */
   readonly seed?: string | null
-  /** Each occurrence is put off by something between nothing and this. Left out it is nothing. */
+  /** Maximum jitter of an occurrence. No jitter if absent. */
   readonly jitterMs?: number
 }
 
-/** The triggers of a schedule: those that were joined, or the one it is; none for `delay` and `manual`. */
+/** The triggers of a schedule: those of `several`, or the schedule itself; none for `delay` and `manual`. */
 export function triggersOf(schedule: Schedule): readonly Trigger[] {
   if (schedule.type === 'several') return schedule.triggers
   return schedule.type === 'delay' || schedule.type === 'manual' ? [] : [schedule]
 }
 
-/** Whether the schedule means something else for each task, because it draws from a seed. */
+/** Whether a schedule has different times for each task, because it depends on a seed. */
 export const usesSeed = (schedule: Schedule): boolean =>
   triggersOf(schedule).some((trigger) => trigger.type === 'cron' && holdsHash(trigger.expression))
 
-/** The zone that all wall times of a schedule are read in; null when it has none, or more than one. */
+/** The zone of all wall times of a schedule; null if it has none or more than one. */
 export function timezoneOf(schedule: Schedule): string | null {
   const zones = new Set(
     triggersOf(schedule).flatMap((trigger) => ('timezone' in trigger ? [trigger.timezone] : [])),

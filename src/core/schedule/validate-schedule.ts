@@ -1,7 +1,6 @@
 /**
- * Says what is wrong with a schedule before it is stored: which field, what it holds, what is allowed.
- * Shapes are the caller's business; this is about values. What passes here can be stepped for ever after
- * without an error.
+ * Validates a schedule before it is stored, and reports which field is wrong, its value, and the allowed values. Callers check
+ * the types of values; this checks the values. A schedule that is accepted here can always be stepped without an error.
  */
 import { LRUCache } from 'lru-cache'
 import { formatDuration, MAX_DURATION_MS, parseDuration } from '../values/duration.ts'
@@ -13,15 +12,15 @@ import { parseInstant } from './instant.ts'
 import type { DatesSchedule, Schedule } from './schedule.ts'
 import { zoneProblem } from './zone.ts'
 
-/** More often than this a task is a busy loop; the scheduler's own pace is of this order. */
+/** A task that is due more often is a busy loop; the scheduler cannot fire much more often either. */
 export const MIN_INTERVAL_MS = 10
 export const MAX_INTERVAL_MS = MAX_DURATION_MS
-/** Each trigger is asked at every step; who needs more of them wants several tasks. */
+/** Maximum number of triggers. Every step evaluates each of them; a longer list should be several tasks. */
 export const MAX_TRIGGERS = 20
-/** A list can be wrong in as many places as it has items; this many are told. */
+/** Maximum number of problems that are reported for a list. */
 const MAX_TOLD = 20
 
-/** One thing that is wrong with a schedule, and where. */
+/** One problem of a schedule, and its location. */
 export interface ScheduleProblem {
   /** JSON pointer inside the schedule. */
   readonly pointer: string
@@ -70,7 +69,7 @@ function problemsOf(schedule: Schedule): ScheduleProblem[] {
   }
 }
 
-/** What can be joined is due at instants of its own; the other kinds say here why they are not. */
+/** Only triggers that are due at instants of their own can be combined; for others, this reports why not. */
 function severalProblems(triggers: readonly Schedule[]): ScheduleProblem[] {
   if (triggers.length === 0 || triggers.length > MAX_TRIGGERS)
     return [
@@ -127,7 +126,7 @@ function intervalProblems(interval: string): ScheduleProblem[] {
   return [{ pointer, detail: `is ${formatDuration(parsed.ms)}; allowed ${allowed}` }]
 }
 
-/** Expressions that were looked at before: many tasks share a few, and to look at one takes fifty microseconds. */
+/** Results for recent expressions: many tasks share a few, and checking one takes fifty microseconds. */
 const knownExpressions = new LRUCache<string, readonly ScheduleProblem[]>({ max: 1_000 })
 
 function expressionProblems(expression: string): readonly ScheduleProblem[] {
@@ -148,7 +147,7 @@ function newExpressionProblems(expression: string): ScheduleProblem[] {
   return [{ pointer, detail: `never matches${when}: none of its months has such a day` }]
 }
 
-/** The fields for each month that an `H` may stand for. Other fields have a match whatever it stands for. */
+/** The fields for each month that an `H` may stand for. In all other fields, every value of `H` matches at some time. */
 const everyDraw = (fields: CronFields): CronFields[] =>
   Array.from({ length: 12 }, (_, month) => withoutHash({ fields, draw: () => month }))
 

@@ -1,14 +1,14 @@
 /**
- * Wall-clock schedules (cron and daily) under daylight saving: the pattern lives on the wall clock, the zone
- * maps it to instants, and the policies decide about wall times that a clock change skips or repeats.
+ * Wall-clock schedules (cron and daily) under daylight saving: the pattern matches wall times, the zone maps them to instants,
+ * and the policies decide about wall times that a clock change skips or repeats.
  *
- * The search walks segments of constant offset in the order of instants and only ever asks what matches
- * inside one. Hence what must stay true holds by construction: results never go back, no instant comes
- * twice, and it does not matter whether `after` lies inside a gap or a repeated hour.
+ * The search visits segments of constant offset in chronological order and considers only matches inside each segment. This
+ * guarantees that results never go backwards, that no instant occurs twice, and that `after` may lie inside a gap or a repeated
+ * hour.
  *
- * Measured per `nextOccurrence`, zone warm: 0.5 µs for daily and for five-minute patterns, 0.8 µs for monthly
- * patterns in Europe/Berlin; a shared cache of steps would cost as much as it saves, so each rule only
- * remembers its latest one. The first step in a zone and year costs 0.3 ms for finding the segments.
+ * Measured per `nextOccurrence`, zone warm: 0.5 µs for daily and for five-minute patterns, 0.8 µs for monthly patterns in
+ * Europe/Berlin. A shared cache of steps would cost as much as it saves, so each rule only stores its latest step. The first
+ * step in a zone and year costs 0.3 ms for finding the segments.
  */
 import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
@@ -18,12 +18,12 @@ import { hashOf } from './hash.ts'
 import type { FoldPolicy, GapPolicy, WallClockSchedule } from './schedule.ts'
 import { EARLIEST_INSTANT, LATEST_INSTANT, MAX_OFFSET_MS, type Zone, zoneOf } from './zone.ts'
 
-/** Rules take about a kilobyte; tasks beyond these many distinct schedules compile theirs again (40 µs). */
+/** A rule takes about a kilobyte. With more distinct schedules than this, rules are compiled again when needed (40 µs). */
 const MAX_RULES = 8_192
 /**
- * Each hop either yields a fire, crosses a clock change, or jumps to the next match. Only a pattern that
- * keeps falling into gaps while `gap` is `skip` needs many, three a year; after some years of that it is over,
- * because each year costs a look at its clock changes and nobody shall wait for more of them.
+ * Maximum number of hops. Each hop either yields a fire, crosses a clock change, or jumps to the next match. Only a pattern
+ * that keeps falling into gaps while `gap` is `skip` needs many: three a year. Its search ends after some years, because each
+ * year costs a lookup of its clock changes.
  */
 const MAX_HOPS = 20
 
@@ -32,7 +32,7 @@ export class WallRule {
   readonly gap: GapPolicy
   readonly fold: FoldPolicy
   readonly #stepper: CronStepper
-  /** Tasks that share a schedule ask for the same step one after another. */
+  /** The latest step, because tasks that share a schedule request the same step one after another. */
   #memo: { readonly after: number; readonly next: number | null } = { after: Number.NaN, next: null }
 
   constructor(fields: CronFields, schedule: Pick<WallClockSchedule, 'timezone' | 'gap' | 'fold'>) {
@@ -51,7 +51,7 @@ export class WallRule {
     return next
   }
 
-  /** The first matching wall time in [from, to), whether or not the clocks show it. */
+  /** The first matching wall time in [from, to), even if the clocks skip it. */
   firstWallWithin(from: number, to: number): number | null {
     const wall = this.#stepper.next(from)
     return wall !== null && wall < to ? wall : null
@@ -80,9 +80,9 @@ export class WallRule {
   }
 
   /**
-   * An instant not before `end` up to which nothing can fire. Whatever the offsets are, instants from `end`
-   * to that one show only wall times between `end − MAX_OFFSET_MS` and the next match, and none of them
-   * matches; so a yearly pattern does not pay for the segments it leaps over.
+   * An instant at or after `end` before which nothing can fire. Whatever the offsets are, instants between `end` and the result
+   * show only wall times between `end − MAX_OFFSET_MS` and the next match, none of which matches. So a yearly pattern skips the
+   * segments in between.
    */
   #jump(end: number): number | null {
     const match = this.#stepper.next(end - MAX_OFFSET_MS)
@@ -90,12 +90,12 @@ export class WallRule {
   }
 }
 
-/** Times named outright, as opposed to "every so often": no star and no step in second, minute and hour. */
+/** Whether a pattern has fixed times rather than intervals: no star and no step in second, minute and hour. */
 const isFixedTime = ({ second, minute, hour }: CronFields): boolean => !/[*?/]/.test(second + minute + hour)
 
 const rules = new LRUCache<string, WallRule>({ max: MAX_RULES })
 
-/** The rule of a schedule that `validateSchedule` has nothing against. The seed matters where it holds `H`. */
+/** The rule of a valid schedule. The seed matters only if the expression contains `H`. */
 export function wallRuleOf(schedule: WallClockSchedule, seed: string | null = null): WallRule {
   const expression = expressionOf(schedule)
   const drawnFrom = holdsHash(expression) ? (seed ?? '') : null
@@ -108,7 +108,7 @@ export function wallRuleOf(schedule: WallClockSchedule, seed: string | null = nu
   return rule
 }
 
-/** The fields of a valid expression; where it holds `H`, with the values that the seed stands for. */
+/** The fields of a valid expression. `H` is replaced by the values for the seed. */
 export function fieldsFor(expression: string, seed: string | null): CronFields {
   const checked = checkCron(expression)
   assert(checked.ok, `the stored cron expression "${expression}" is not valid`)

@@ -1,10 +1,13 @@
-/** How the names of time zones are spelt, and which of them are better not used. */
+/** The spelling of time zone names, and notes on names that are better avoided. */
 import { LRUCache } from 'lru-cache'
 
 const MAX_NAMES = 2_048
 const spellings = new LRUCache<string, string>({ max: MAX_NAMES })
 
-/** The proper spelling of a known zone, whatever its case: `europe/vienna` is Europe/Vienna. An alias stays an alias. */
+/**
+ * The proper spelling of a known zone, given in any capitalisation: `europe/vienna` becomes Europe/Vienna. An alias remains an
+ * alias.
+ */
 export function spellZone(name: string): string {
   let spelling = spellings.get(name)
   if (spelling === undefined) {
@@ -15,7 +18,7 @@ export function spellZone(name: string): string {
   return spelling
 }
 
-/** Parts of names that are not written with one capital letter; the others are. */
+/** Parts of names that do not simply begin with one capital letter. */
 const PARTS = [
   ...[
     'UTC',
@@ -72,10 +75,10 @@ const spellAlias = (name: string): string =>
     return BY_LOWER.get(lower) ?? lower.charAt(0).toUpperCase() + lower.slice(1)
   })
 
-/** Abbreviations of offsets: several zones share most of them, and the runtime picks one. */
+/** Abbreviations of offsets. Most are used by several zones, of which the runtime picks one. */
 const ABBREVIATION = /^(?!UTC$|GMT$|UCT$)[A-Z]{3,4}$/i
 
-/** What somebody who wrote an abbreviation should know; null for a proper name. */
+/** A note for users who entered an abbreviation; null for a proper name. */
 export function zoneNote(name: string): string | null {
   if (!ABBREVIATION.test(name) || /^(?:cuba|eire|iran|zulu|prc|roc|rok)$/i.test(name)) return null
   const meant = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone

@@ -1,48 +1,51 @@
 /**
- * Offsets of IANA time zones as segments: stretches of time with one offset, and what their borders do to
- * the wall clock. `Intl` is the only source of zone rules; it answers in about 2 µs an instant, so borders
- * are found once by bisection and kept per zone and block of about a year.
+ * Offsets of IANA time zones as segments of constant offset, with the effect of their borders on the wall clock. `Intl` is the
+ * only source of zone rules; it takes about 2 µs per instant, so borders are found once by bisection and cached per zone and
+ * block of about a year.
  */
 import { LRUCache } from 'lru-cache'
 import { clockFormat } from './clock-format.ts'
 
 const DAY_MS = 86_400_000
-/** No zone has kept an offset for less than 7 days since 1970, nor will by 2090 (every zone, tzdata 2025c). */
+/**
+ * Interval between probes. No zone has kept an offset for less than 7 days since 1970, nor will by 2090 (every zone, tzdata
+ * 2025c).
+ */
 const PROBE_MS = 5 * DAY_MS
 const BLOCK_MS = 73 * PROBE_MS
 /** Borders this close to a block are looked up too; the largest jump of a wall clock, Apia's, was one day. */
 const MARGIN_MS = PROBE_MS
-/** A formatter takes some ten kilobytes. Few installations use more than a handful of zones. */
+/** Maximum number of cached zones. A formatter takes some ten kilobytes; few installations use more than a handful of zones. */
 const MAX_ZONES = 256
 const MAX_BLOCKS_PER_ZONE = 64
 const MAX_KNOWN_NAMES = 2_048
 /** The longest name in the database has 32 characters. */
 const MAX_ZONE_NAME_LENGTH = 64
 
-/** Offsets lie well within this: the date line has zones at −12 h and +14 h. */
+/** Bound on offsets. The largest ones are much smaller: zones at the date line have −12 h and +14 h. */
 export const MAX_OFFSET_MS = 16 * 3_600_000
 
-/** Instants for which zones are asked. Outside, years do not have four digits or zones did not exist. */
+/** The range of instants that zones support. Outside it, years do not have four digits or zones did not exist. */
 export const EARLIEST_INSTANT = Date.UTC(1900, 0, 1)
 export const LATEST_INSTANT = Date.UTC(9990, 0, 1)
 
 /**
- * A stretch [start, end) of instants with one offset, cut at the borders of its block. Wall times are
- * instants plus offset. The three wall times say what the clock changes around the stretch do to it.
+ * A period [start, end) of instants with one offset, cut at the borders of its block. Wall times are instants plus offset. The
+ * three wall times describe the effect of the clock changes at its ends.
  */
 export interface Segment {
   readonly start: number
   readonly end: number
   readonly offset: number
-  /** The clocks jumped to `start + offset` from here; null when nothing was skipped at `start`. */
+  /** The wall time from which the clocks jumped to `start + offset`; null if nothing was skipped at `start`. */
   readonly gapFrom: number | null
   /** Wall times before this one are shown for the second time. */
   readonly repeatedUntil: number
-  /** Wall times from this one on will be shown once more, in the next segment. */
+  /** Wall times from this one on are shown again in the next segment. */
   readonly repeatsFrom: number
 }
 
-/** At the instant `at` the offset turns from `before` into `after`. */
+/** At the instant `at`, the offset changes from `before` to `after`. */
 export interface ClockChange {
   readonly at: number
   readonly before: number
@@ -58,7 +61,7 @@ export class Zone {
     this.#format = clockFormat(name)
   }
 
-  /** The segment around an instant between EARLIEST_INSTANT and LATEST_INSTANT. */
+  /** The segment that contains an instant between EARLIEST_INSTANT and LATEST_INSTANT. */
   segmentAt(instant: number): Segment {
     const latest = this.#latest
     if (latest !== undefined && latest.start <= instant && instant < latest.end) return latest
@@ -94,7 +97,7 @@ export class Zone {
     return shown
   }
 
-  /** The first instant after the gap that a wall time lies in, or null when the clocks show it. */
+  /** The first instant after the gap that contains a wall time; null if the clocks show it. */
   endOfGap(wall: number): number | null {
     for (const { start, offset, gapFrom } of this.#segmentsAround(wall)) {
       if (gapFrom !== null && gapFrom <= wall && wall < start + offset) return start
@@ -102,7 +105,7 @@ export class Zone {
     return null
   }
 
-  /** Every segment that could show a wall time, whatever the offset is there. */
+  /** Every segment that could contain a wall time, whatever its offset. */
   *#segmentsAround(wall: number): Generator<Segment, void, undefined> {
     const last = Math.min(wall + MAX_OFFSET_MS, LATEST_INSTANT)
     let instant = Math.max(wall - MAX_OFFSET_MS, EARLIEST_INSTANT)
@@ -137,7 +140,7 @@ export class Zone {
     return segments
   }
 
-  /** Instants at which a new offset begins, with both ends of the stretch looked at as if they were such. */
+  /** The instants at which a new offset begins; both ends of the range are included as borders. */
   #findBorders(from: number, to: number): Border[] {
     const borders: Border[] = [{ at: from, offset: this.#offsetAt(from) }]
     let offset = this.#offsetAt(from)
@@ -178,7 +181,7 @@ interface Border {
 
 const zones = new LRUCache<string, Zone>({ max: MAX_ZONES })
 
-/** The zone of a name that `zoneProblem` has nothing against. */
+/** The zone of a name that `zoneProblem` accepts. */
 export function zoneOf(name: string): Zone {
   let zone = zones.get(name)
   if (zone === undefined) {
@@ -191,9 +194,9 @@ export function zoneOf(name: string): Zone {
 const known = new LRUCache<string, boolean>({ max: MAX_KNOWN_NAMES })
 
 /**
- * Why a name is not a zone, or null. The runtime is asked, because its list of names
- * (`Intl.supportedValuesOf`) lacks UTC and every modern alias. Some runtimes take bare offsets; they are
- * refused, because an offset knows no daylight saving and whoever writes one rarely means that.
+ * Why a name is not a zone; null if it is. The runtime decides, because its list of names (`Intl.supportedValuesOf`) lacks UTC
+ * and every modern alias. Some runtimes accept bare offsets; they are rejected here, because an offset has no daylight saving
+ * and users who enter one rarely intend that.
  */
 export function zoneProblem(name: string): string | null {
   const example = 'use an IANA name such as Europe/Berlin or UTC'

@@ -1,12 +1,13 @@
 /**
- * An action with the values of secrets in place of its references, for the attempt that performs it. Each value is written as its place
- * asks for: percent-encoded in a URL, as JSON inside JSON, as text in a text. A value that its place cannot hold is refused.
+ * Replaces the references of an action by the values of secrets, for the attempt that performs it. Each value is written in the
+ * form of its place: percent-encoded in a URL, as JSON inside JSON, as text in a text. A value that its place cannot hold is
+ * rejected.
  */
 import type { Action, EmailAction, ExecAction, HttpAction } from '../action/action.ts'
 import { hasControlCharacters } from '../action/email-address.ts'
 import { replaceReferences } from './secret-reference.ts'
 
-/** A value that cannot stand where an action refers to it. The message does not tell the value. */
+/** A value that is not allowed in the place that refers to it. The message does not contain the value. */
 export class UnusableSecret extends Error {
   override readonly name = 'UnusableSecret'
 }
@@ -72,7 +73,7 @@ function variableValue(name: string, value: string, variable: string): string {
   )
 }
 
-/** Text stays text, and JSON becomes the text that the program reads. */
+/** Text remains text; JSON is serialised, because the program reads text. */
 const filledStdin = (stdin: unknown, valueFor: ValueFor): string =>
   typeof stdin === 'string' && !isJson(stdin)
     ? replaceReferences(stdin, valueFor)
@@ -110,7 +111,7 @@ const filledHeaders = (
     ]),
   )
 
-/** What a header may hold; line breaks would let a value add headers of its own. */
+/** Text that a header can hold. Line breaks are excluded, because they would let a value add headers. */
 const HEADER_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/
 
 function headerValue(name: string, value: string, place: string): string {
@@ -120,11 +121,11 @@ function headerValue(name: string, value: string, place: string): string {
   )
 }
 
-/** The text that is sent, with the values in it; nothing where there is no body. */
+/** The body as text, with the values filled in; empty if there is no body. */
 function filledBody(body: unknown, contentType: string, valueFor: ValueFor): { readonly body?: unknown } {
   if (body === undefined) return {}
   if (typeof body !== 'string') return { body: inJsonText(JSON.stringify(body), valueFor) }
-  // Inside valid JSON a reference can only stand in a string.
+  // In valid JSON, a reference can only be inside a string.
   if (isJson(body)) return { body: inJsonText(body, valueFor) }
   const isForm = contentType.toLowerCase().startsWith(FORM_TYPE)
   return { body: replaceReferences(body, isForm ? (name) => percentEncoded(valueFor(name)) : valueFor) }
@@ -164,7 +165,7 @@ function filledEmail(action: EmailAction, valueFor: ValueFor): EmailAction {
   }
 }
 
-/** The value of a secret for a place that is one line. */
+/** The value of a secret for a place that holds a single line. */
 export function lineOf(name: string, value: string, place: string): string {
   if (!hasControlCharacters(value)) return value
   throw new UnusableSecret(

@@ -1,6 +1,7 @@
 /**
- * The keys that secrets are encrypted with, AES-256-GCM. The first key of a ring encrypts, all of them decrypt, so that a key can be
- * replaced while nodes run. What a value belongs to is authenticated with it: a value that is moved to another row cannot be read there.
+ * The keys that encrypt secrets, with AES-256-GCM. The first key of a ring encrypts and all of them decrypt, so that a key can
+ * be replaced while nodes run. The identity of a value is authenticated with it, so a value that is moved to another row cannot
+ * be decrypted there.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 
@@ -11,24 +12,24 @@ const TAG_BYTES = 16
 const FINGERPRINT_CHARACTERS = 16
 export const MAX_KEYS = 10
 
-/** One key, and the name by which the database knows it. */
+/** One key, and the fingerprint that identifies it in the database. */
 export interface RingKey {
   readonly fingerprint: string
   readonly bytes: Buffer
 }
 
-/** A value as it is stored. */
+/** An encrypted value as it is stored. */
 export interface Sealed {
   readonly keyId: string
   readonly sealed: Buffer
 }
 
-/** What a value is and whose: part of what is authenticated. */
+/** What the value is and who owns it, which is authenticated with the value. */
 export type Binding = readonly (string | number)[]
 
 export type Opened =
   | { readonly ok: true; readonly value: Buffer }
-  /** It was encrypted with a key that the ring does not hold; or it is not what was encrypted for this place. */
+  /** The value was encrypted with a key that the ring does not have, or it is not the value that was encrypted for this row. */
   | { readonly ok: false; readonly reason: 'unknown_key' | 'damaged' }
 
 export class KeyRing {
@@ -77,23 +78,23 @@ export class KeyRing {
 
 const bytesOf = (binding: Binding): Buffer => Buffer.from(JSON.stringify(['belfry', ...binding]))
 
-/** Keys are random, so a hash tells nothing about them. */
+/** Keys are random, so a hash reveals nothing about them. */
 function fingerprintOf(key: Buffer): string {
   const hash = createHash('sha256').update('belfry secrets key').update(key)
   return hash.digest('hex').slice(0, FINGERPRINT_CHARACTERS)
 }
 
-/** A new key, as it is written into the environment or a file. */
+/** Makes a new key in the form for an environment variable or a file. */
 export const newKey = (): string => randomBytes(KEY_BYTES).toString('base64')
 
 export type ReadKeyRing =
   | { readonly ok: true; readonly ring: KeyRing }
-  /** Reads on after the name of the setting or file. It never tells a key. */
+  /** The reason, worded to follow the name of the setting or file. It never contains a key. */
   | { readonly ok: false; readonly reason: string }
 
 const WANTED = `must contain keys of ${KEY_BYTES} random bytes in base64 or hexadecimal; to make one: openssl rand -base64 ${KEY_BYTES}`
 
-/** Keys separated by spaces, commas or line breaks. A line that begins with # is a comment. */
+/** Parses keys separated by spaces, commas or line breaks. A line that begins with # is a comment. */
 export function parseKeyRing(text: string): ReadKeyRing {
   const words = text
     .split(/\r?\n/)

@@ -1,21 +1,21 @@
 /**
- * Takes the values of secrets out of what an attempt leaves behind: `[secret NAME]` stands in their place. A value is found as it is, in
- * base64 at any position, in hexadecimal, and wherever any of its characters are written as in a URL or in a JSON string, also one in
- * the other. Text that ends in the beginning of a value, because it was cut there, loses that as well.
+ * Redacts the values of secrets in everything that an attempt records: `[secret NAME]` replaces them. A value is found in its
+ * plain form, in base64 at any position, in hexadecimal, and with any of its characters escaped as in a URL or in a JSON
+ * string, or in one inside the other. If the text was cut within a value, the beginning of the value is redacted as well.
  */
 
-/** Shorter values are not looked for: they would be found in everything. */
+/** Shorter values are not redacted, because they would be found everywhere. */
 export const MIN_CHARACTERS = 6
 
-/** What is looked for, as bytes, and whose it is. */
+/** A byte sequence to find, and the secret that it belongs to. */
 interface Pattern {
   readonly name: string
   readonly bytes: Buffer
 }
 
-/** A stretch of the text that is to go. */
+/** A range of the text to remove. */
 interface Found {
-  /** Null: nothing stands in its place. */
+  /** Name of the secret that replaces the range; null if nothing replaces it. */
   readonly name: string | null
   readonly start: number
   readonly end: number
@@ -25,7 +25,7 @@ export type NamedValue = readonly [name: string, value: string]
 
 export class Redactor {
   readonly #patterns: readonly Pattern[]
-  /** As many bytes as a value can take up, however it is written. */
+  /** Maximum number of bytes of a value in any form. */
   readonly longest: number
 
   constructor(secrets: Iterable<NamedValue>) {
@@ -41,7 +41,7 @@ export class Redactor {
     return found.length === 0 ? text : blanked(bytes, clustersOf(found)).toString()
   }
 
-  /** The same for everything in a value of JSON. */
+  /** Redacts all texts and numbers of a JSON value. */
   value(value: unknown): unknown {
     if (typeof value === 'string') return this.text(value)
     if (typeof value === 'number') {
@@ -56,15 +56,16 @@ export class Redactor {
     )
   }
 
-  /** For what comes in pieces: a value that is cut in two is found all the same. */
+  /** Returns a stream for text that arrives in pieces. It also finds values that are split between pieces. */
   stream(): RedactingStream {
     return new RedactingStream(this)
   }
 
   /**
-   * For a text of which parts are told at different times and none can wait for the next. `before` is the end of what was told, as far as
-   * it may be the beginning of a value; null where nobody knows it: then the end of a value is looked for at the start. Of a value in two
-   * parts, fewer than six characters stay, and less than half of it.
+   * Redacts the parts of a text that is published in several steps, when no part can wait for the next one. `before` is the end
+   * of the published text, as far as it may be the beginning of a value; null if it is unknown, in which case the end of a
+   * value is also redacted at the start. If a value is split into two parts, fewer than six of its characters remain, and less
+   * than half of it.
    */
   parts(texts: readonly string[], before: Buffer | null): RedactedParts {
     const parts = texts.map((text) => Buffer.from(text))
@@ -81,14 +82,14 @@ export class Redactor {
     return { texts: told, begun: all.subarray(this.findBegun(all)) }
   }
 
-  /** Every stretch that is a whole value. */
+  /** Finds every range that is a whole value. */
   find(bytes: Buffer): Found[] {
     return readingsOf(bytes).flatMap((reading) =>
       this.#patterns.flatMap((pattern) => occurrences(reading, pattern)),
     )
   }
 
-  /** Where the text ends in what may be the beginning of a value, or of an escape; its length where it does not. */
+  /** Returns the index at which an incomplete value or escape may begin; the length of the text if there is none. */
   findBegun(bytes: Buffer): number {
     const places = readingsOf(bytes).map((reading) => {
       const certain = reading.bytes.subarray(0, beforeBegunEscape(reading.bytes))
@@ -98,14 +99,14 @@ export class Redactor {
     return Math.min(bytes.length, ...places)
   }
 
-  /** What is left of a value that the end of the text cuts off. */
+  /** Finds the beginnings of values that the end of the text cuts off. */
   findCut(bytes: Buffer, least: (pattern: Buffer) => number = () => MIN_CHARACTERS): Found[] {
     return readingsOf(bytes).flatMap((reading) =>
       this.#patterns.flatMap((pattern) => beginningAtEnd(reading, pattern, least(pattern.bytes))),
     )
   }
 
-  /** What is left of a value that the start of the text cuts off. */
+  /** Finds the ends of values that the start of the text cuts off. */
   #findRest(bytes: Buffer): Found[] {
     return readingsOf(bytes).flatMap((reading) =>
       this.#patterns.flatMap((pattern) => restAtStart(reading, pattern, halfOf(pattern.bytes))),
@@ -113,16 +114,16 @@ export class Redactor {
   }
 }
 
-/** Parts without values, and the end of them that may be the beginning of one. */
+/** The redacted parts, and the end of the text that may be the beginning of a value. */
 export interface RedactedParts {
   readonly texts: readonly string[]
   readonly begun: Buffer
 }
 
-/** The least that is taken for a part of a value. */
+/** Minimum number of bytes that count as a part of a value. */
 const halfOf = ({ length }: Buffer) => Math.min(MIN_CHARACTERS, Math.ceil(length / 2))
 
-/** What of a stretch is in a part of the text. Its name is told where it ends. */
+/** The overlap of a range with a part of the text. The name is inserted in the part in which the range ends. */
 const within =
   (from: number, to: number) =>
   ({ name, start, end }: Found): Found[] =>
@@ -130,7 +131,7 @@ const within =
       ? []
       : [{ name: end <= to ? name : null, start: Math.max(start, from), end: Math.min(end, to) }]
 
-/** Text in pieces. What may be the beginning of a value waits for the next piece. */
+/** Redacts text that arrives in pieces. Text that may be the beginning of a value is kept until the next piece. */
 export class RedactingStream {
   readonly #redactor: Redactor
   #kept: Buffer = Buffer.alloc(0)
@@ -139,7 +140,7 @@ export class RedactingStream {
     this.#redactor = redactor
   }
 
-  /** Takes a piece; answers what can be told of all that came so far. */
+  /** Takes a piece, and returns the text that can be published. */
   push(chunk: Buffer): Buffer {
     const all = Buffer.concat([this.#kept, chunk])
     const { longest } = this.#redactor
@@ -148,7 +149,7 @@ export class RedactingStream {
     let cut = beforeEscape(all, Math.max(0, all.length - longest))
     const across = clusters.find(({ start, end }) => start < cut && end > cut)
     if (across) cut = across.start
-    // A stretch that never ends, or nothing but escapes, is told in parts.
+    // A range without end, or a long sequence of escapes, is published in parts.
     if (all.length - cut > longest + MAX_WAITING_BYTES) cut = across?.end ?? all.length - longest
     this.#kept = all.subarray(cut)
     return blanked(
@@ -157,12 +158,12 @@ export class RedactingStream {
     )
   }
 
-  /** Whether something waits for the next piece. */
+  /** Whether text is kept until the next piece. */
   get isWaiting(): boolean {
     return this.#kept.length > 0
   }
 
-  /** For whoever shows what came so far: all of it, but for what may be the beginning of a value. */
+  /** Returns all kept text except what may be the beginning of a value, for callers that show the text so far. */
   settle(): Buffer {
     const kept = this.#kept
     const clusters = clustersOf(this.#redactor.find(kept))
@@ -177,7 +178,7 @@ export class RedactingStream {
     )
   }
 
-  /** The rest. */
+  /** Returns the kept text. */
   end(): Buffer {
     const rest = this.#kept
     this.#kept = Buffer.alloc(0)
@@ -185,13 +186,13 @@ export class RedactingStream {
   }
 }
 
-/** Bytes that a stream keeps at most, beyond what a value may take up. */
+/** Maximum number of bytes that a stream keeps, in addition to the maximum size of a value. */
 const MAX_WAITING_BYTES = 32 * 1024
 
 /** A byte is at most an escape of six characters, each of them percent-encoded. */
 const MAX_GROWTH = 18
 
-/** No escape is longer than this: two halves of a character in JSON, each percent-encoded. */
+/** Maximum length of an escape: the two halves of a surrogate pair in JSON, each percent-encoded. */
 const MAX_ESCAPE = 36
 const BACKSLASH = 0x5c
 const PERCENT = 0x25
@@ -208,7 +209,7 @@ function beforeEscape(bytes: Buffer, cut: number): number {
 
 function patternsOf(name: string, value: string): Pattern[] {
   const whole = Buffer.from(value)
-  // What has several lines may be told line by line.
+  // A value with several lines may be written line by line.
   const lines = /[\r\n]/.test(value) ? value.split(/[\r\n]+/).map((line) => line.trim()) : []
   const texts = [value, ...lines].filter((text) => text.length >= MIN_CHARACTERS)
   if (value.length < MIN_CHARACTERS) return []
@@ -222,12 +223,12 @@ function patternsOf(name: string, value: string): Pattern[] {
   return [...distinct.values()].map((bytes) => ({ name, bytes }))
 }
 
-/** Three bytes are four characters: what a value looks like depends on where among three it begins. */
+/** Base64 encodes three bytes as four characters, so the form of a value depends on its position modulo three. */
 function base64Forms(value: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), value]).toString('base64')
     const begin = Math.ceil((offset * 8) / 6)
-    // The last character depends on what follows, unless nothing does.
+    // The last character depends on the following byte, unless the value is at the end.
     const certain = Math.floor(((offset + value.length) * 8) / 6)
     const forms = [
       encoded.slice(begin, certain),
@@ -238,10 +239,10 @@ function base64Forms(value: Buffer): string[] {
   })
 }
 
-/** The text as it reads once escapes are undone, and where in the text each byte begins. */
+/** The text with its escapes decoded, and where each byte begins in the original text. */
 interface Reading {
   readonly bytes: Buffer
-  /** One more than there are bytes; null where nothing was undone. */
+  /** Has one more entry than there are bytes; null if nothing was decoded. */
   readonly starts: Int32Array | null
 }
 
@@ -260,7 +261,7 @@ function readingsOf(bytes: Buffer): Reading[] {
   return readings
 }
 
-/** As forms write it, a plus sign is a space. Undefined where there is nothing to undo. */
+/** Decodes percent escapes; in forms, a plus sign is also a space. Undefined if there is nothing to decode. */
 function unescapedUrl({ bytes, starts }: Reading, isForm: boolean): Reading | undefined {
   if (!bytes.includes(isForm ? PLUS : PERCENT)) return undefined
   const out = new Builder(bytes.length, starts)
@@ -309,7 +310,7 @@ function unescapedJson({ bytes, starts }: Reading): Reading | undefined {
 const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00
 const isLow = (unit: number) => unit >= 0xdc00 && unit < 0xe000
 
-/** The number that `\uXXXX` stands for. */
+/** The code unit of `\uXXXX`. */
 const unicodeAt = (bytes: Buffer, at: number): number | undefined =>
   bytes[at] === BACKSLASH && bytes[at + 1] === 0x75 ? hexAt(bytes, at + 2, 4) : undefined
 
@@ -330,7 +331,7 @@ function hexDigit(byte: number): number | undefined {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : undefined
 }
 
-/** Bytes as they are undone, with the places they came from. Undoing an escape never makes text longer. */
+/** Collects decoded bytes and their original positions. Decoding never makes text longer. */
 class Builder {
   readonly #bytes: Buffer
   readonly #starts: Int32Array
@@ -356,7 +357,7 @@ class Builder {
 
 const placeOf = ({ starts }: Reading, at: number): number => (starts ? (starts[at] as number) : at)
 
-/** Every place where the pattern stands. Places that overlap are one, and are leapt over together. */
+/** Every occurrence of the pattern. Overlapping ones are combined and skipped together. */
 function occurrences(reading: Reading, { name, bytes: wanted }: Pattern): Found[] {
   const { bytes } = reading
   const found: Found[] = []
@@ -373,7 +374,7 @@ function occurrences(reading: Reading, { name, bytes: wanted }: Pattern): Found[
   return found
 }
 
-/** How many bytes at the end of the text are the beginning of what is looked for. */
+/** Number of bytes at the end of the text that are the beginning of the wanted bytes. */
 function endingPart(bytes: Buffer, wanted: Buffer): number {
   for (let length = Math.min(wanted.length - 1, bytes.length); length > 0; length--) {
     const at = bytes.length - length
@@ -382,10 +383,10 @@ function endingPart(bytes: Buffer, wanted: Buffer): number {
   return 0
 }
 
-/** An escape that the text breaks off in, or half of a pair. */
+/** An incomplete escape at the end of a text, or the first half of a surrogate pair. */
 const BEGUN_ESCAPE = /(?:%[0-9a-f]?|\\+(?:u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?)?)$/i
 
-/** Where the text breaks off in an escape, which may be inside of another; its length where it does not. */
+/** Index at which an incomplete escape begins, which may be inside another escape; the length of the text if there is none. */
 function beforeBegunEscape(bytes: Buffer): number {
   let end = bytes.length
   for (let length = -1; length !== 0; end -= length)
@@ -411,7 +412,7 @@ function restAtStart(reading: Reading, { name, bytes: wanted }: Pattern, least: 
   return []
 }
 
-/** What overlaps goes together, by the name of what begins first and is longest. */
+/** Combines overlapping ranges. The result has the name of the range that begins first, or of the longest of these. */
 function clustersOf(found: readonly Found[]): Found[] {
   const clusters: Found[] = []
   for (const each of [...found].sort((a, b) => a.start - b.start || b.end - a.end)) {

@@ -1,6 +1,6 @@
 /**
- * References to secrets, `{{secret.NAME}}`, in the texts of an action. Any other `{{` is text like everything else. The names that an action
- * refers to are worked out once, when its task is defined, so that a run without a reference costs nothing.
+ * References to secrets, `{{secret.NAME}}`, in the texts of an action. Any other `{{` is plain text. The names that an action
+ * refers to are determined once, when its task is defined, so that a run without a reference costs nothing.
  */
 import type { Action } from '../action/action.ts'
 
@@ -12,7 +12,7 @@ const OPENING = '{{secret.'
 const REFERENCE = /\{\{secret\.([A-Za-z_][A-Za-z0-9_-]{0,99})\}\}/g
 const ONLY_REFERENCE = /^\{\{secret\.[A-Za-z_][A-Za-z0-9_-]{0,99}\}\}$/
 
-/** A reference as it is written. */
+/** A reference as written in a text. */
 export const referenceTo = (name: string): string => `${OPENING}${name}}}`
 
 /** Whether a text refers to a secret. */
@@ -21,11 +21,11 @@ export const hasReference = (text: string): boolean => text.includes(OPENING) &&
 /** Whether a text is one reference and nothing else. */
 export const isReference = (text: string): boolean => ONLY_REFERENCE.test(text)
 
-/** The text with something in place of each reference. */
+/** Replaces each reference of a text. */
 export const replaceReferences = (text: string, by: (name: string) => string): string =>
   text.includes(OPENING) ? text.replace(REFERENCE, (_, name: string) => by(name)) : text
 
-/** The names that an action refers to, in order and each once; null where it refers to none, as most do. */
+/** The names that an action refers to, in order and without duplicates; null if it refers to none, as most actions do. */
 export function secretNamesOf(action: Action): readonly string[] | null {
   const names = namesIn(textsOf(action))
   return names.length === 0 ? null : names
@@ -41,7 +41,7 @@ export function namesIn(texts: readonly string[]): readonly string[] {
   return [...names].sort()
 }
 
-/** Every text of an action in which a reference is replaced. What is no string is told as JSON. */
+/** Every text of an action in which references are replaced. Values other than strings are given as JSON. */
 function textsOf(action: Action): readonly string[] {
   switch (action.type) {
     case 'ping':

@@ -1,20 +1,20 @@
-/** A circuit that opened or closed, told to whoever wants to know, in the form of CloudEvents 1.0. */
+/** The event for a circuit that opened or closed, in the form of CloudEvents 1.0. */
 import { utc } from '../values/utc.ts'
 
-/** As it is read for events. */
+/** A change of a circuit, as read for events. */
 export interface CircuitEventRow {
   readonly id: string
   readonly projectId: string
   readonly target: string
-  /** The calls of the project to the target. */
+  /** Identifies the calls of the project to the target. */
   readonly lineId: string
   /** The number of the transaction that stored it. */
   readonly xid: number
-  /** When it happened, in epoch microseconds, as exact as it is stored. */
+  /** When it happened, in epoch microseconds, with the precision of the database. */
   readonly us: number
   readonly event: 'opened' | 'closed'
   readonly openedAt: number
-  /** When the next probe is due; null when it closed. */
+  /** When the next probe is due; null if the circuit closed. */
   readonly until: number | null
   readonly error: { readonly code: string; readonly message: string } | null
 }

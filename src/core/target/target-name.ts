@@ -1,14 +1,14 @@
 /**
- * Names of targets, and patterns that settings are for. A target is what a call goes to: `https://api.example.com`, with the port
- * only where it is not the scheme's own, or `smtp://mail.example.com:587`. A pattern is a target, a host (`api.example.com`,
- * whatever scheme and port) or all hosts below one (`*.example.com`).
+ * Names of targets, and patterns for settings. A target is the server that a call goes to: `https://api.example.com`, with the
+ * port only if it is not the default of the scheme, or `smtp://mail.example.com:587`. A pattern is a target, a host
+ * (`api.example.com`, with any scheme and port) or all hosts below one (`*.example.com`).
  */
 import { parseOrigin } from '../values/origin.ts'
 import { readUrl } from '../values/read-url.ts'
 
 export type ParsedTarget =
   | { readonly ok: true; readonly name: string; readonly isPattern: boolean }
-  /** The reason reads on after the name of the field. */
+  /** The reason, worded to follow the name of the field. */
   | { readonly ok: false; readonly reason: string }
 
 /** Hosts have at most 253 characters; scheme and port come on top. */
@@ -18,7 +18,7 @@ export const DEFAULT_SMTP_PORT = 587
 const FORMS =
   'use the form https://api.example.com, api.example.com, *.example.com or smtp://mail.example.com:587'
 
-/** Reads a target or a pattern, however it is spelled. */
+/** Parses a target or a pattern, in any spelling. */
 export function parseTarget(text: string): ParsedTarget {
   if (text.length > MAX_TARGET_CHARACTERS)
     return { ok: false, reason: `must have at most ${MAX_TARGET_CHARACTERS} characters` }
@@ -47,7 +47,7 @@ function smtpTarget(text: string): ParsedTarget {
   return { ok: true, name: `smtp://${url.hostname}:${Number(port)}`, isPattern: false }
 }
 
-/** A host as URLs write it; null for what is none, also with a port or a path. */
+/** A host as URLs write it; null if the text is not a host, for example because it has a port or a path. */
 function hostOf(text: string): string | null {
   const url = /^[^\s/?#@:*]+$|^\[[0-9a-f:.]+\]$/i.test(text) ? readUrl(`https://${text}`) : null
   return url === null || url.hostname === '' ? null : url.hostname
@@ -58,8 +58,8 @@ export const hostOfTarget = (target: string): string =>
   readUrl(target.replace(/^smtp:/, 'http:'))?.hostname ?? target
 
 /**
- * How exactly a pattern names a target: the larger the better; 0 when it does not. A target itself comes before its host, and that
- * before the longest of the wildcards.
+ * How precisely a pattern matches a target: higher is more precise, and 0 means no match. The target itself takes precedence
+ * over its host, and the host over wildcards, of which the longest takes precedence.
  */
 export function precisionOf(pattern: string, target: string): number {
   if (pattern === target) return Number.MAX_SAFE_INTEGER

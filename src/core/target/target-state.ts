@@ -1,30 +1,36 @@
-/** What nodes know about the targets they call, and what becomes of it when several of them call one. Instants are epoch milliseconds. */
+/**
+ * The state of targets as nodes see it, and the combination of the states that several nodes report. Instants are epoch
+ * milliseconds.
+ */
 import { precisionOf } from './target-name.ts'
 
-/** Calls to one target that may be under way in one node, unless a setting says otherwise. */
+/** Maximum number of concurrent calls of one node to one target, unless a setting overrides it. */
 export const DEFAULT_CALL_LIMIT = 128
-/** The same for a mail server: each call is a connection there, and servers refuse those who open many. */
+/** The same maximum for a mail server: each call is a connection, and servers reject clients that open many. */
 export const DEFAULT_MAIL_LIMIT = 5
 
 export const defaultLimitOf = (target: string): number =>
   target.startsWith('smtp:') ? DEFAULT_MAIL_LIMIT : DEFAULT_CALL_LIMIT
 
-/** Whether calls to a target start, and if not, what keeps them back. The later ones outweigh the earlier ones. */
+/** Whether calls to a target start, and if not, why. Later states take precedence over earlier ones. */
 export const TARGET_STATES = ['available', 'rate_limited', 'full', 'circuit_open', 'paused'] as const
 export type TargetState = (typeof TARGET_STATES)[number]
 
-/** Why a limit is what it is: nobody set one, somebody did, it shrank after failures or as answers became slow, or it grows back. */
+/**
+ * Why a limit has its value: no setting, a setting, a reduction after failures or after responses became slow, or an increase
+ * after such a reduction.
+ */
 export const LIMIT_REASONS = ['default', 'setting', 'failures', 'latency', 'ramping'] as const
 export type LimitReason = (typeof LIMIT_REASONS)[number]
 
-/** What went wrong last. */
+/** The most recent error. */
 export interface CallError {
   readonly code: string
   readonly message: string
   readonly at: number
 }
 
-/** How long answers take, in milliseconds. */
+/** Response times in milliseconds. */
 export interface Latency {
   readonly p50: number
   readonly p95: number
@@ -39,25 +45,25 @@ export interface OpenCircuit {
   readonly error: CallError | null
 }
 
-/** One target as one node sees it. */
+/** The state of one target as one node sees it. */
 export interface LineState {
   readonly state: TargetState
   readonly underWay: number
-  /** Calls that may be under way now. */
+  /** Current maximum number of concurrent calls. */
   readonly limit: number
   readonly limitReason: LimitReason
-  /** Since when the limit is below its maximum. */
+  /** Since when the limit has been below its maximum. */
   readonly limitSince: number | null
   readonly latency: Latency | null
-  /** Calls that ended in the last minute, and how many of them failed. */
+  /** Number of calls that ended in the last minute, and of those that failed. */
   readonly calls: number
   readonly failures: number
-  /** Null: the circuit is closed. */
+  /** Null if the circuit is closed. */
   readonly circuit: OpenCircuit | null
   readonly lastError: CallError | null
 }
 
-/** What users have set for the targets that a pattern names. */
+/** The settings of users for the targets that match a pattern. */
 export interface TargetSettings {
   readonly pattern: string
   readonly limit: number | null
@@ -67,7 +73,10 @@ export interface TargetSettings {
   readonly pauseReason: string | null
 }
 
-/** The settings that apply to a target: for each of them the most exact pattern that has it. A burst belongs to its rate. */
+/**
+ * The settings that apply to a target: each from the most precise pattern that has it. A burst comes from the same pattern as
+ * its rate.
+ */
 export interface AppliedSettings {
   readonly limit: TargetSettings | null
   readonly rate: TargetSettings | null
@@ -88,13 +97,16 @@ export function appliedTo(target: string, settings: readonly TargetSettings[]): 
   }
 }
 
-/** What all nodes together know of a target. */
+/** The state of a target for all nodes together. */
 export interface JoinedState extends Omit<LineState, 'limitReason'> {
-  /** Null: no node has called it lately. */
+  /** Null if no node has called the target recently. */
   readonly limitReason: LimitReason | null
 }
 
-/** The worst of what nodes see counts; what they count is added up. Percentiles are those of the slowest node. */
+/**
+ * Combines the states of several nodes: the worst state applies, counts are added, and percentiles are those of the slowest
+ * node.
+ */
 export function joined(lines: readonly LineState[]): JoinedState {
   const worst = [...lines].sort((a, b) => TARGET_STATES.indexOf(b.state) - TARGET_STATES.indexOf(a.state))[0]
   const least = leastBy(lines, ({ limit }) => limit)

@@ -1,6 +1,6 @@
 /**
- * What a field of a task can hold, as plain data: validation, the command line, the dashboard and the reference page each
- * read it their own way. The types of values follow from it.
+ * Declares what a field of a task can hold, as plain data from which validation, the command line, the dashboard and the
+ * reference page are derived. The types of values follow from it.
  */
 import type { Action } from '../action/action.ts'
 import type { Schedule } from '../schedule/schedule.ts'
@@ -23,7 +23,7 @@ export type Kind =
   | { readonly type: 'action' }
   | { readonly type: 'schedule' }
 
-/** Text of 1 to `max` characters, except for some. */
+/** Text of 1 to `max` characters, except for certain values. */
 export interface TextKind {
   readonly type: 'text'
   readonly max: number
@@ -45,45 +45,45 @@ export interface ListKind {
   readonly refused?: { isRefused(text: string): boolean; readonly rule: string }
 }
 
-/** One of several words, and what the dashboard calls each of them. */
+/** One of several words, with the dashboard's label of each. */
 export interface ChoiceKind {
   readonly type: 'choice'
   readonly of: readonly string[]
   readonly words: Readonly<Record<string, string>>
 }
 
-/** True or false, and what the dashboard calls each of them. */
+/** True or false, with the dashboard's label of each. */
 export interface BooleanKind {
   readonly type: 'boolean'
   readonly words: { readonly true: string; readonly false: string }
 }
 
-/** A flag of the command line. */
+/** A command-line flag. */
 export interface Flag {
   readonly name: string
-  /** What stands for its value in the help. */
+  /** The placeholder of its value in the help. */
   readonly takes: string
   readonly help: string
-  /** Few need it: the help names it, and docs/reference/commands.md explains it. */
+  /** Rarely needed: the help only names it, and docs/reference/commands.md explains it. */
   readonly isRare?: true
 }
 
-/** What is said of a field, and of each member of a field that is an object. */
+/** The properties of a field, and of each member of a field that is an object. */
 export interface Setting {
   readonly kind: Kind
-  /** May be null, which is then the default. */
+  /** Whether null is allowed, which is then the default. */
   readonly isNullable?: true
-  /** What a new task gets that does not say. */
+  /** The value for a new task that does not set the field. */
   readonly default?: unknown
   /**
-   * What a stored definition means that does not have it. It is part of the stored form and never changes, also when new
-   * tasks get another default: it would change tasks that exist.
+   * The value for a stored definition without the field. It is part of the stored form and never changes, even if new tasks get
+   * another default, because that would change existing tasks.
    */
   readonly unstored?: unknown
   /** For the reference page and the OpenAPI document. */
   readonly doc: string
   readonly flag?: Flag
-  /** In the dashboard's form. */
+  /** The label in the dashboard's form. */
   readonly label: string
   readonly hint?: string
   readonly placeholder?: string
@@ -91,13 +91,13 @@ export interface Setting {
 
 /** A field of a task. */
 export interface TaskField extends Setting {
-  /** Where it is kept: in the definition unless it says otherwise. Columns can be searched. */
+  /** Where the field is stored: in the definition unless this is set. Columns can be searched. */
   readonly keptIn?: 'column'
-  /** An edit of it decides anew when the task is due. */
+  /** Whether an edit of the field may change when the task is due. */
   readonly isTiming?: true
-  /** Where docs/reference explains it further. */
+  /** The page of docs/reference that explains the field further. */
   readonly page?: string
-  /** Which part of the form and of the help it belongs to. */
+  /** The section of the form and of the help that lists the field. */
   readonly about: 'identity' | 'what' | 'when' | 'trouble' | 'where'
 }
 
@@ -121,17 +121,17 @@ type KindValue<K extends Kind> = K extends { readonly type: 'integer' | 'number'
 
 type OrNull<S> = S extends { readonly isNullable: true } ? null : never
 
-/** What a task has as a field, once it is complete. */
+/** The type of a field in a complete task. */
 export type ValueOf<S> = S extends { readonly kind: infer K extends Kind } ? KindValue<K> | OrNull<S> : never
 
-/** A schedule as it may be given: words are read, and a list of triggers is joined. */
+/** A schedule as input: words are parsed, and a list of triggers is combined. */
 export type GivenSchedule =
   | Schedule
   | readonly Schedule[]
   | string
   | { readonly type: 'words'; readonly words: string; readonly timezone: string }
 
-/** What may be given for a field: of an object any of its members. */
+/** The type of a field as input: of an object, any of its members. */
 export type GivenValue<S> = S extends {
   readonly kind: { readonly type: 'object'; readonly members: infer Members }
 }

@@ -1,4 +1,4 @@
-/** The declared fields as a list to loop over, and what they mean where nothing is said. */
+/** The declared fields as a list, with their values when they are absent. */
 import type { Setting, TaskField } from './field-kinds.ts'
 import { type FieldName, TASK_FIELDS } from './fields.ts'
 import type { DefinedFields } from './task.ts'
@@ -8,23 +8,23 @@ export interface NamedField extends TaskField {
   readonly name: FieldName
 }
 
-/** In the order in which they are declared. */
+/** In the order of declaration. */
 export const FIELD_LIST: readonly NamedField[] = Object.entries(TASK_FIELDS).map(([name, field]) => ({
   name: name as FieldName,
   ...field,
 }))
 
-/** Those that the definition holds; the others are columns of the task. */
+/** The fields that are stored in the definition; the others are columns of the task. */
 export const DEFINITION_FIELDS = FIELD_LIST.filter(({ keptIn }) => keptIn !== 'column')
 
-/** The members of a field that is an object; none of any other. */
+/** The members of a field that is an object; empty for any other field. */
 export const membersOf = ({ kind }: Pick<Setting, 'kind'>): readonly (readonly [string, Setting])[] =>
   kind.type === 'object' ? Object.entries(kind.members) : []
 
-/** What a new task gets that does not say; undefined for its action and its schedule. */
+/** The value for a new task that does not set the field; undefined for action and schedule. */
 export const defaultOf = (setting: Setting): unknown => meaning(setting, 'default')
 
-/** What a stored definition means that does not have it; undefined for action and schedule, which are always stored. */
+/** The value for a stored definition without the field; undefined for action and schedule, which are always stored. */
 export const unstoredOf = (setting: Setting): unknown => meaning(setting, 'unstored')
 
 function meaning(setting: Setting, of: 'default' | 'unstored'): unknown {
@@ -33,7 +33,7 @@ function meaning(setting: Setting, of: 'default' | 'unstored'): unknown {
   return Object.fromEntries(membersOf(setting).map(([name, member]) => [name, member[of]]))
 }
 
-/** The default of every field that has one: tasks that do not say share these very values. */
+/** The default of every field that has one. Tasks that use a default share these objects. */
 export const TASK_DEFAULTS = Object.fromEntries(
   DEFINITION_FIELDS.map((field) => [field.name, defaultOf(field)] as const).filter(
     ([, value]) => value !== undefined,

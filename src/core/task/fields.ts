@@ -1,6 +1,7 @@
 /**
  * Every field of a task, declared once. Validation, the OpenAPI document, storage, replacing and editing, versions and their
- * differences, the flags of the command line, the dashboard's form and docs/reference/tasks.md follow from this list, in its order.
+ * differences, the command-line flags, the dashboard's form and docs/reference/tasks.md are derived from this list, in its
+ * order.
  */
 import { isOwnLabel, OWN_LABEL_RULE } from '../run/own-labels.ts'
 import type { TaskField } from './field-kinds.ts'
@@ -23,7 +24,7 @@ export const TASK_FIELDS = {
   key: {
     kind: {
       ...text(200),
-      /** Clients take these two out of an address before they send it, so no request could name them. */
+      /** Clients remove these two path segments from a URL before they send it, so no request could use them as a key. */
       except: { values: ['.', '..'], rule: 'must not be . or .., which cannot be part of a URL' },
     },
     isNullable: true,
@@ -390,7 +391,7 @@ export const TASK_FIELDS = {
   tracingId: {
     kind: {
       type: 'pattern',
-      /** It travels in a header, so it is made of what headers are made of. */
+      /** The key is sent in a header, so it may contain only characters that headers allow. */
       pattern: /^[\x21-\x7e]([\x20-\x7e]{0,254}[\x21-\x7e])?$/,
       rule: 'must be 1 to 256 visible ASCII characters',
     },

@@ -1,13 +1,13 @@
 /**
- * What may be asked of a task: to be made, replaced or edited. Whoever asks, the API or anything else, has checked each
- * field for itself; how what was asked becomes a task is decided here, the same for all fields.
+ * Requests to create, replace or edit a task, and how they become a task, in the same way for all fields. The caller, such as
+ * the API, has validated each field.
  */
 import type { GivenValue, Setting } from './field-kinds.ts'
 import { DEFINITION_FIELDS, defaultOf, FIELD_LIST, TASK_DEFAULTS } from './field-list.ts'
 import type { FieldName, TaskFields } from './fields.ts'
 import type { DefinedFields, TaskDefinition } from './task.ts'
 
-/** A task to be made. Everything but the action may be left out. */
+/** A task to create. Only the action is required. */
 export type TaskInput = { readonly action: GivenValue<TaskFields['action']> } & {
   readonly [Name in Exclude<FieldName, 'action'>]?: GivenValue<TaskFields[Name]> | undefined
 }
@@ -18,17 +18,17 @@ export type TaskCreation = TaskInput & {
   readonly paused?: boolean | undefined
 }
 
-/** A change of a task: the fields that it names. */
+/** A change to a task: the fields to change. */
 export type TaskEdit = {
   readonly [Name in FieldName]?: GivenValue<TaskFields[Name]> | undefined
 } & {
-  /** Why it is changed, kept with the version that comes of it. */
+  /** The reason for the change, which is stored with the resulting version. */
   readonly reason?: string | undefined
 }
 
 type Values = Record<string, unknown>
 
-/** What a field becomes when a value is given for it: objects are merged member by member, everything else replaced. */
+/** The value of a field after an input: objects are merged member by member, other values are replaced. */
 function merged({ kind }: Setting, before: unknown, given: unknown): unknown {
   if (given === undefined) return before
   if (kind.type === 'list') return [...new Set(given as readonly string[])]
@@ -41,7 +41,7 @@ function withMembers(before: Values, given: Values): Values {
   return members
 }
 
-/** What is settled about a definition, whatever was asked for; its action and schedule as they are stored. */
+/** Members of a definition that the caller determines, including the action and schedule in their stored form. */
 type Settled = Pick<TaskDefinition, 'action' | 'schedule' | 'anchorAt' | 'seed' | 'secrets'>
 type Origin = Pick<TaskDefinition, 'projectId' | 'traceparent'>
 
@@ -49,7 +49,7 @@ const BY_NAME = new Map<string, Setting>(DEFINITION_FIELDS.map((field) => [field
 
 const DEFAULTS: Values = TASK_DEFAULTS
 
-/** A definition of which nothing was decided, with all its members, so that all definitions are of one shape. */
+/** A definition with the defaults, with all members present so that all definitions have the same shape. */
 const BLANK = {
   ...Object.fromEntries(DEFINITION_FIELDS.map(({ name }) => [name, DEFAULTS[name]])),
   anchorAt: '',
@@ -59,17 +59,17 @@ const BLANK = {
   secrets: null,
 } as unknown as TaskDefinition
 
-/** The definition of a task to be made. */
+/** Returns the definition of a new task. */
 export const definedBy = (input: TaskInput, settled: Settled & Origin): TaskDefinition =>
   changed(BLANK, input, settled)
 
-/** A definition after an edit: what the edit does not name stays as it is. */
+/** Returns a definition after an edit. Fields that the edit does not name remain unchanged. */
 export const editedBy = (before: TaskDefinition, edit: TaskEdit, settled: Settled): TaskDefinition =>
   changed(before, edit, settled)
 
 /**
- * Ten thousand tasks are made by one call: the copy is changed in place, because an object that is spread a second time
- * costs thirty microseconds, ten times as much as all of this.
+ * The copy is changed in place, because spreading an object a second time costs thirty microseconds, ten times as much as all
+ * of this, and one request may create ten thousand tasks.
  */
 function changed(before: TaskDefinition, given: TaskEdit, settled: Settled): TaskDefinition {
   const after: Values = { ...before }
@@ -80,7 +80,7 @@ function changed(before: TaskDefinition, given: TaskEdit, settled: Settled): Tas
   return Object.assign(after, settled) as unknown as TaskDefinition
 }
 
-/** An edit that leaves nothing as it was but the key: what the input does not name goes back to its default. */
+/** Returns an edit that replaces everything except the key: fields that the input does not name get their default. */
 export function replacedBy({ key: _, ...input }: TaskInput): TaskEdit {
   const edit: Values = {}
   for (const field of FIELD_LIST)
@@ -91,14 +91,14 @@ export function replacedBy({ key: _, ...input }: TaskInput): TaskEdit {
 
 const TIMING = FIELD_LIST.filter(({ isTiming }) => isTiming).map(({ name }) => name)
 
-/** Whether an edit may change when the task is due, and not only what it does. */
+/** Whether an edit may change when the task is due. */
 export const isRetiming = (edit: TaskEdit): boolean => TIMING.some((name) => edit[name] !== undefined)
 
 /** The fields that decide when a task is due. */
 export const timingOf = (definition: DefinedFields): unknown[] =>
   TIMING.map((name) => definition[name as keyof DefinedFields])
 
-/** Without members that are present but undefined, which would undo a default. */
+/** Removes members that are present but undefined, which would override a default. */
 export function defined<T extends object>(
   value: T | undefined,
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -1,6 +1,6 @@
 /**
- * A task: what to do and when. The definition is what a user decided, complete with every default, so
- * that a later release with other defaults does not change tasks that exist.
+ * A task: what to do and when. The definition contains the user's decisions and every default, so that a later release with
+ * other defaults does not change existing tasks.
  */
 import type { Action, LargeAction } from '../action/action.ts'
 import type { RetryPolicy } from '../policy/retry-policy.ts'
@@ -10,7 +10,10 @@ import { parseDuration } from '../values/duration.ts'
 import type { ValueOf } from './field-kinds.ts'
 import type { FieldName, TaskFields } from './fields.ts'
 
-/** scheduled → pending → running → scheduled … finished; paused and cancelled are the user's word. */
+/**
+ * scheduled → pending → running → scheduled … finished. Users pause and cancel tasks; a task that waits for files is also
+ * paused.
+ */
 export const TASK_STATES = ['scheduled', 'pending', 'running', 'paused', 'finished', 'cancelled'] as const
 export type TaskState = (typeof TASK_STATES)[number]
 
@@ -18,15 +21,17 @@ export type TaskState = (typeof TASK_STATES)[number]
 export const OVERLAP_POLICIES = ['skip', 'allow', 'queue_one', 'queue_all', 'cancel_previous'] as const
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number]
 
-/** What to do with occurrences that came due while no scheduler was there. */
+/** What to do with occurrences that came due while no scheduler was running. */
 export const MISFIRE_POLICIES = ['run_once', 'run_all', 'skip', 'fail'] as const
 export type MisfirePolicy = (typeof MISFIRE_POLICIES)[number]
 
-/** What to do with a run whose worker died: `retry` is at least once, `count` uses up a retry, `fail` is at most once. */
+/**
+ * What to do with a run whose worker died: `retry` runs it at least once, `count` uses up a retry, `fail` runs it at most once.
+ */
 export const WORKER_LOSS_POLICIES = ['retry', 'count', 'fail'] as const
 export type WorkerLossPolicy = (typeof WORKER_LOSS_POLICIES)[number]
 
-/** The fields of a task that its definition holds. */
+/** The fields of a task that are stored in its definition. */
 export type DefinedFields = {
   readonly [Name in FieldName as TaskFields[Name] extends { readonly keptIn: 'column' }
     ? never
@@ -34,32 +39,35 @@ export type DefinedFields = {
 }
 
 /**
- * All that a user decided about a task, and what belongs to that. It is stored whole, once for each version: instants as
- * RFC 3339, durations as text, the form that users wrote.
+ * Everything that a user decided about a task, and data that belongs to it. It is stored as a whole, once for each version, in
+ * the form that users wrote: instants as RFC 3339, durations as text.
  */
 export interface TaskDefinition extends DefinedFields {
-  /** Origin of the grid of `every` when the schedule names none. */
+  /** Origin of the grid of an `every` schedule without an anchor. */
   readonly anchorAt: string
-  /** What `H` and jitter are drawn from: the key or the id it had when it first needed one. */
+  /** The seed of `H` and jitter: the key or the id of the task when a seed was first needed. */
   readonly seed: string | null
-  /** Whose task it is: its requests are signed with the secrets of this project. A task never changes it. */
+  /** The project of the task, whose secrets sign its requests. It never changes. */
   readonly projectId: string
-  /** W3C trace context of the request that created the task; its runs continue that trace. */
+  /** W3C trace context of the request that created the task, which its runs continue. */
   readonly traceparent: string | null
-  /** Names of the secrets that its action refers to; null where it refers to none. */
+  /** Names of the secrets that its action refers to; null if it refers to none. */
   readonly secrets: readonly string[] | null
 }
 
-/** What to do with missed occurrences, and with how many. */
+/** The policy for missed occurrences, and its limits. */
 export type Misfire = TaskDefinition['misfire']
 
-/** A definition as it waits in memory with a run: complete, but for an action that is large. */
+/** A definition as it stays in memory with a waiting run: complete, except for a large action. */
 export type KeptDefinition = Omit<TaskDefinition, 'action'> & { readonly action: Action | LargeAction }
 
 /** How many runs of a task may wait for an earlier one to end under `queue_all`. */
 export const MAX_QUEUED = 100
 
-/** How many runs may wait for an earlier one; null: a run never waits, it runs beside the others or ends them. */
+/**
+ * Maximum number of runs that may wait for an earlier one; null if runs do not wait, because they run concurrently or cancel
+ * earlier ones.
+ */
 export function queuedAtMost(overlap: OverlapPolicy): number | null {
   switch (overlap) {
     case 'skip':
@@ -90,7 +98,7 @@ export function retryPolicyOf(definition: KeptDefinition): RetryPolicy {
   return { limit, initialMs: durationMs(initial), maxMs: durationMs(max) }
 }
 
-/** Durations that were read before: few differ, and each run asks for some. */
+/** Recently parsed durations: there are few different ones, and each run needs some. */
 const knownDurations = new Map<string, number>()
 const MAX_KNOWN_DURATIONS = 1_000
 
@@ -104,10 +112,10 @@ export function durationMs(text: string): number {
   return parsed.ms
 }
 
-/** As `toISOString` writes it, which is how our own instants are stored. */
+/** The length of an instant as `toISOString` writes it, which is the form that Belfry itself stores. */
 const CANONICAL_LENGTH = 24
 
-/** The instant that a validated text stands for. */
+/** Parses an instant that was validated before. */
 export function instantMs(text: string): number {
   if (text.length === CANONICAL_LENGTH && text.endsWith('Z')) return Date.parse(text)
   const parsed = parseInstant(text)

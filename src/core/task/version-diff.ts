@@ -1,19 +1,19 @@
-/** What two versions of a task differ in, field by field, for people to read. */
+/** The differences between two versions of a task, field by field, for people to read. */
 
-/** One field that an edit has changed. */
+/** A field that differs. */
 export interface FieldChange {
-  /** Where it stands, such as `schedule.expression` or `action.headers.x-key`. */
+  /** Path of the field, such as `schedule.expression` or `action.headers.x-key`. */
   readonly field: string
-  /** Null where there was none. */
+  /** Null if the field was absent. */
   readonly before: unknown
   readonly after: unknown
-  /** A value was too long to be shown whole: it is the beginning of its JSON. */
+  /** Whether a value was too long to be shown as a whole, and is the beginning of its JSON. */
   readonly isCut: boolean
 }
 
-/** A value longer than this as JSON is cut. */
+/** Longer values, measured as JSON, are cut. */
 const MAX_VALUE_CHARACTERS = 500
-/** Bodies and metadata may hold as many members as they like; so many changes are told. */
+/** Maximum number of changes to report, because bodies and metadata may have any number of members. */
 export const MAX_CHANGES = 100
 
 export function changesBetween(before: object, after: object): FieldChange[] {
@@ -37,7 +37,7 @@ function compare(path: readonly string[], before: unknown, after: unknown, chang
     compare([...path, name], before[name], after[name], changes)
 }
 
-/** An action or schedule of another type is another thing, not the same with other members. */
+/** An action or a schedule of another type is compared as a whole, because its members have no counterpart. */
 const isOtherVariant = (before: Record<string, unknown>, after: Record<string, unknown>) =>
   before['type'] !== after['type']
 

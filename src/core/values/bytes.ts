@@ -1,4 +1,4 @@
-/** Sizes as people write them: `512KiB`, `256MiB`, `1.5GiB`. The text is what users give and what is stored. */
+/** Sizes as people write them: `512KiB`, `256MiB`, `1.5GiB`. This text is both the input and the stored form. */
 
 const UNITS: Readonly<Record<string, number>> = {
   B: 1,
@@ -8,7 +8,7 @@ const UNITS: Readonly<Record<string, number>> = {
   TiB: 1024 ** 4,
 }
 
-/** Far more than any size needs. */
+/** Much longer than any valid size. */
 const MAX_LENGTH = 32
 
 export type ParsedBytes =
@@ -29,7 +29,7 @@ export function parseBytes(text: string): ParsedBytes {
   return { ok: true, bytes: Math.floor(Number(number) * factor) }
 }
 
-/** The size that a validated text stands for. */
+/** Parses a size that was validated before. */
 export function bytesOf(text: string): number {
   const parsed = parseBytes(text)
   if (!parsed.ok) throw new Error(`stored size '${text}' ${parsed.reason}`)

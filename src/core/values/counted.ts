@@ -1,6 +1,6 @@
-/** A count that stops at a bound, because counting further would cost too much. */
+/** A count that stops at a limit to bound its cost. */
 export interface Counted {
   readonly count: number
-  /** Counting stopped at the bound: there may be more. */
+  /** Whether counting stopped at the limit, so that there may be more. */
   readonly atLeast: boolean
 }

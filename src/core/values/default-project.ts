@@ -1,2 +1,2 @@
-/** The project that exists from the first migration on; everything belongs to it until others are made. */
+/** The id of the project `default`, which the first migration creates. */
 export const DEFAULT_PROJECT_ID = '00000000-0000-7000-8000-000000000001'

@@ -1,13 +1,12 @@
 /**
- * Durations as people write them: `10ms`, `3s`, `1m30s`, `1.5h`, `2d`. The text is what users give and
- * what is stored; milliseconds are what the engine computes with. A duration is never negative, always a
- * whole number of milliseconds, and always carries a unit, because a bare `5` is read as seconds by one
- * half of mankind and as milliseconds by the other.
+ * Durations as people write them: `10ms`, `3s`, `1m30s`, `1.5h`, `2d`. This text is both the input and the stored form; the
+ * engine computes with milliseconds. A duration is never negative, is a whole number of milliseconds, and always has a unit,
+ * because some users would take a bare `5` for seconds and others for milliseconds.
  */
 
-/** Far more than any sensible duration needs; keeps parsing cheap for whatever is sent. */
+/** Much longer than any sensible duration; bounds the cost of parsing. */
 export const MAX_DURATION_LENGTH = 64
-/** Ten years of 365 days: longer is a typing mistake, and sums with instants stay exact. */
+/** Ten years of 365 days. A longer duration is probably a typing error, and sums with instants remain exact. */
 export const MAX_DURATION_MS = 3_650 * 86_400_000
 /** With six digits `fraction × unit` stays below 2^53, so the arithmetic below is exact. */
 const MAX_FRACTION_DIGITS = 6
@@ -30,7 +29,7 @@ const refuse = (reason: string): ParsedDuration => ({ ok: false, reason })
 /** Sticky and without nested repetition, so that each character is looked at a bounded number of times. */
 const PART = /(\d+)(?:\.(\d+))?([a-zA-Zµ]*)/y
 
-/** Reads a duration such as `1m30s`; units `d h m s ms` in any order, each at most once. */
+/** Parses a duration such as `1m30s`; units `d h m s ms` in any order, each at most once. */
 export function parseDuration(text: string, maxMs: number = MAX_DURATION_MS): ParsedDuration {
   if (text.length === 0) return refuse('is empty; use a number with a unit, such as "5s"')
   if (text.length > MAX_DURATION_LENGTH) {
@@ -57,7 +56,7 @@ export function parseDuration(text: string, maxMs: number = MAX_DURATION_MS): Pa
   return { ok: true, ms: total }
 }
 
-/** Milliseconds of one part, or the reason why it has none. */
+/** Milliseconds of one part, or the reason why it is not valid. */
 function partMs(whole: string, fraction: string, unit: string): number | string {
   const unitMs = UNIT_MS.get(unit)
   if (unitMs === undefined) return `has the unknown unit "${unit}"; use ms, s, m, h or d`

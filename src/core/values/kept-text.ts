@@ -1,10 +1,10 @@
 /**
- * The beginning of a text that somebody else wrote, as it can be kept: PostgreSQL stores neither NUL nor half of a
- * surrogate pair, and cutting can leave one behind.
+ * The beginning of a foreign text in a form that can be stored: PostgreSQL stores neither NUL nor an unpaired surrogate, which
+ * cutting the text can produce.
  */
 export const keptText = (text: string, limit: number): string => storableText(text.slice(0, limit))
 
-/** The same of all of it. */
+/** Does the same without cutting the text. */
 export const storableText = (text: string): string =>
   text.replace(LONE_SURROGATE, '\ufffd').replaceAll('\u0000', '\ufffd')
 

@@ -3,13 +3,13 @@ import ipaddr from 'ipaddr.js'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** All addresses that begin with the same bits. */
+/** All addresses with a common prefix. */
 export interface Network {
   readonly base: Address
   readonly bits: number
 }
 
-/** Reads a network. Null for what is none, and for an address with bits behind the network's own: that is mostly a mistake. */
+/** Parses a network. Null if it is not valid or if it has address bits after the prefix, which is usually a mistake. */
 export function parseNetwork(text: string): Network | null {
   const [address = '', length, ...rest] = text.split('/')
   const base = parseAddress(address)
@@ -21,25 +21,25 @@ export function parseNetwork(text: string): Network | null {
   return hasBitsBehind(base, bits) ? null : { base, bits }
 }
 
-/** Whether an address lies in one of the networks, also where it is written as the IPv4 part of an IPv6 address. */
+/** Whether an address is in one of the networks, even if it is written as an IPv4-mapped IPv6 address. */
 export function isWithin(networks: readonly Network[], address: string): boolean {
   if (networks.length === 0) return false
   const parsed = parseAddress(address)
   return parsed !== null && networks.some((network) => holds(network, parsed))
 }
 
-/** Whether all of a network lies in one of the others. */
+/** Whether one of the networks contains the whole of another network. */
 export const isInside = (networks: readonly Network[], { base, bits }: Network): boolean =>
   networks.some((network) => network.bits <= bits && holds(network, base))
 
-/** One way to write a network, whatever way it was written in. */
+/** The canonical text of a network. */
 export const networkText = ({ base, bits }: Network): string => `${base.toString()}/${bits}`
 
-/** For an address that was read already. */
+/** Whether a network contains an address that is already parsed. */
 export const holds = ({ base, bits }: Network, address: Address): boolean =>
   base.kind() === address.kind() && address.match(base, bits)
 
-/** In the ordinary notation only: others are read differently by different programs. */
+/** Parses an address in the usual notation only, because programs interpret other notations differently. */
 function parseAddress(text: string): Address | null {
   const isOrdinary = text.includes(':') ? ipaddr.IPv6.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text)
   if (!isOrdinary || text.includes('%')) return null

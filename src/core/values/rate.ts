@@ -1,16 +1,16 @@
-/** How often something may begin, written as a number and a unit of time: `10/s`, `100/m`, `1000/h`. */
+/** How often something may start, written as a number per unit of time: `10/s`, `100/m`, `1000/h`. */
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 const MAX_PER_SECOND = 1_000
 export const FASTEST_RATE = `${MAX_PER_SECOND}/s`
-/** What a burst is unless it is set: as much as a tenth of a second allows, and at least one. */
+/** The default burst is what the rate allows in this time, and at least one. */
 export const DEFAULT_BURST_MS = 100
 
 export type ParsedRate =
   | { readonly ok: true; readonly gapMs: number }
   | { readonly ok: false; readonly reason: string }
 
-/** The time from one beginning to the next that a rate asks for. */
+/** Parses a rate into the time between two starts. */
 export function parseRate(text: string, maxPerSecond = MAX_PER_SECOND): ParsedRate {
   const [, count, unit] = /^([1-9]\d{0,6})\/([smh])$/.exec(text) ?? []
   if (count === undefined || unit === undefined)
@@ -20,12 +20,12 @@ export function parseRate(text: string, maxPerSecond = MAX_PER_SECOND): ParsedRa
   return { ok: true, gapMs }
 }
 
-/** The gap of a rate that was validated before it was stored. */
+/** The time between two starts for a rate that was validated before it was stored. */
 export function rateGapMs(text: string): number {
   const parsed = parseRate(text)
   if (!parsed.ok) throw new Error(`stored rate '${text}' ${parsed.reason}`)
   return parsed.gapMs
 }
 
-/** The same in whole microseconds, as the database counts them. It is rounded up, so that the rate is never exceeded. */
+/** The same time in whole microseconds, as the database counts it. It is rounded up, so that the rate is never exceeded. */
 export const rateGapUs = (text: string): number => Math.ceil(rateGapMs(text) * 1_000)

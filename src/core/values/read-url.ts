@@ -1,6 +1,6 @@
 /**
- * The URL that a text is, or null. `URL.canParse` of Node.js 20 cannot be asked first: once it is called often it takes the
- * bytes of Latin-1 strings for UTF-8, and says yes to what `new URL` then throws at.
+ * Parses a URL; null if it is not valid. `URL.canParse` is not used, because in Node.js 20, after many calls, it takes the
+ * bytes of Latin-1 strings for UTF-8 and accepts texts for which `new URL` then throws.
  */
 export function readUrl(text: string, base?: URL): URL | null {
   try {

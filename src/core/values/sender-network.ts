@@ -1,4 +1,7 @@
-/** Whoever has one IPv6 address has all of its network of 64 bits: what is counted by sender is counted by this. */
+/**
+ * The network of a sender, for counting requests. The owner of one IPv6 address usually has the whole /64 network, so IPv6
+ * senders are counted by it.
+ */
 export function senderNetwork(address: string | null): string {
   if (address === null || !address.includes(':') || address.includes('.')) return address ?? ''
   const [head = '', tail] = address.split('::')

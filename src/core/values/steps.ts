@@ -1,6 +1,6 @@
 /**
- * Work that may be long, cut into small steps: a generator that pauses after each of them and returns the result. Whoever
- * shares its process with others takes the steps in turns with them; whoever has to know at once takes them all.
+ * Long work in small steps: a generator that pauses after each step and returns the result. A caller that shares its process
+ * with other work interleaves the steps with it; a caller that needs the result at once runs all of them.
  */
 export type Steps<Result> = Generator<void, Result, void>
 

@@ -1,4 +1,7 @@
-/** Instants as text: RFC 3339 in UTC, with milliseconds. Tasks that are made together share most of theirs. */
+/**
+ * Formats an instant: RFC 3339 in UTC, with milliseconds. The latest result is cached, because tasks that are created together
+ * share most of their instants.
+ */
 export function utc(ms: number): string {
   if (ms === latest.ms) return latest.text
   ;[latest, earlier] = [earlier, latest]

@@ -1,10 +1,10 @@
-/** What keeps a task from running that names files. Pure. */
+/** Why a task that uses files does not run. Pure. */
 import { instant, type Why, type WhyFacts } from './why.ts'
 
-/** The files that a task names and that have not been uploaded, and whether it waits for them. */
+/** The files of a task that have not been uploaded, and whether the task waits for them. */
 export interface AwaitedFiles {
   readonly missing: readonly { readonly id: string; readonly name: string | null }[]
-  /** Since when it waits; null while a user has paused it. */
+  /** Since when the task waits; null while a user has paused it. */
   readonly since: number | null
 }
 

@@ -1,7 +1,7 @@
-/** What a worker must offer to perform a run, in words. */
+/** Describes what a worker must offer to perform a run. */
 import { commandOf, EXEC_LABEL, isOwnLabel, ownLabelWords } from '../run/own-labels.ts'
 
-/** What a run asks for. */
+/** The requirements of a run. */
 interface Needs {
   readonly handler: string | null
   readonly labels: readonly string[]
@@ -16,7 +16,7 @@ export function neededWords({ handler, labels }: Needs): string {
   return [...(handler === null ? [] : [`the handler ${handler}`]), ...words].join(', ')
 }
 
-/** How to start a worker that offers it. */
+/** Flags that start a worker with the required labels and commands. */
 export function neededFlags({ labels }: Needs): string {
   const commands = labels.flatMap((label) => commandOf(label) ?? [])
   const others = labels.filter((label) => !isOwnLabel(label))

@@ -1,12 +1,12 @@
-/** Whether a task without any live row still owes something. Pure. */
+/** Whether a task without a live row should have another occurrence. Pure. */
 import { delayMs, firstOccurrence, nextOccurrence } from '../schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../task/task.ts'
 
-/** Where a task had come to. Instants are epoch milliseconds. */
+/** The progress of a task. Instants are epoch milliseconds. */
 export interface NextOwed {
   readonly definition: TaskDefinition
   readonly createdAt: number
-  /** The latest occurrence in history, and what the next one would count as. */
+  /** The latest occurrence in history. `ordinal` is the number that the next occurrence would have. */
   readonly latest: number | null
   readonly lastEndedAt: number | null
   readonly ordinal: number
@@ -14,7 +14,7 @@ export interface NextOwed {
   readonly historyFrom: number
 }
 
-/** Nothing is owed any more, and why; or when something is. */
+/** No further occurrence is due, and why; or the instant of the next one. */
 export type Owed =
   | { readonly isOver: true; readonly why: string }
   | { readonly isOver: false; readonly at: number }

@@ -1,6 +1,6 @@
 /**
- * Why a task is not running now. Pure: it sees the task, its live rows and who could serve them, and answers every
- * cause there is, the one that counts first.
+ * Why a task is not running now. Pure: it receives the task, its live rows and the available workers, and returns all causes,
+ * the most important one first.
  */
 import type { BlackoutEffect } from '../policy/blackout-rule.ts'
 import { type AwaitedFiles, fileCauses } from './file-causes.ts'
@@ -30,7 +30,7 @@ export interface Waiting {
   readonly queueLimit: number | null
   readonly queueHeld: number
   readonly queueRate: string | null
-  /** When the rate of the queue allows the next start; null when it allows one now. */
+  /** When the rate of the queue allows the next start; null if it allows one now. */
   readonly queueOpensAt: number | null
   readonly projectLimit: number | null
   readonly projectHeld: number
@@ -42,25 +42,25 @@ export interface Waiting {
   readonly keyRate: string | null
   readonly keyOpensAt: number | null
   readonly labels: readonly string[]
-  /** The handler that a worker of the users' own must offer; null for what nodes perform. */
+  /** The handler that one of the user's workers must provide; null if nodes perform the runs. */
   readonly handler: string | null
-  /** Runs that wait there before this one, counted up to a bound. */
+  /** Number of runs that wait before this one, counted up to a limit. */
   readonly ahead: number
-  /** A run waits there, and no worker would find it: the queue is not registered. */
+  /** Whether a run waits in a queue that is not registered, so that no worker finds it. */
   readonly isMissing: boolean
 }
 
-/** Who could perform it. */
+/** The workers that could perform the runs. */
 export interface Workers {
   readonly alive: number
-  /** Those that offer what the task asks for. */
+  /** Number of workers that offer what the task requires. */
   readonly capable: number
-  /** Of these the remote workers. */
+  /** Number of these that are remote workers. */
   readonly remote: number
   readonly places: number
 }
 
-/** Who watches the task's part of the agenda. */
+/** The node that watches the task's shard. */
 export interface Watcher {
   readonly shard: number
   readonly isWatched: boolean
@@ -79,11 +79,11 @@ export interface NowCase extends NextOwed {
   /** The latest run of the task that has ended. */
   readonly last: { readonly runId: string; readonly state: string; readonly endedAt: number } | null
   readonly waiting: Waiting
-  /** What its calls go to; null where it calls nobody. */
+  /** The target of the task's calls; null if the task makes no calls. */
   readonly target: AwaitedTarget | null
-  /** The secrets that it refers to; null where it refers to none. */
+  /** The secrets that the task refers to; null if it refers to none. */
   readonly secrets: AwaitedSecrets | null
-  /** The files that it names and that are not there; null where it names none. */
+  /** The files of the task that are not uploaded; null if it uses no files. */
   readonly files: AwaitedFiles | null
   readonly workers: Workers
   readonly watcher: Watcher
@@ -91,19 +91,19 @@ export interface NowCase extends NextOwed {
   readonly blackout: Blackout | null
 }
 
-/** A blackout that is in force at the instant asked about. */
+/** A blackout that is in force at a given instant. */
 export interface Blackout {
   readonly name: string
   readonly effect: BlackoutEffect
   readonly until: number
 }
 
-/** A row that has been due for less than this is just being fired. */
+/** A row that has been due for less than this is assumed to be starting. */
 const STARTING_MS = 2_000
 
 export function whyNow(it: NowCase): Why[] {
   const active = activeCauses(it)
-  // Beneath a run that is on its way, when the next one is due says nothing about why this one waits.
+  // While a run is active, the next due instant does not explain why it waits.
   const causes = [
     ...active,
     ...taskCauses(it).filter(({ code }) => active.length === 0 || code !== 'not_due'),
@@ -111,7 +111,7 @@ export function whyNow(it: NowCase): Why[] {
   const isRunning = causes.some(({ code }) => code === 'running')
   const isOver = causes.some(({ code }) => code === 'cancelled' || code === 'finished')
   if (isRunning || isOver) return causes
-  // What would hold it up once it is due is worth knowing before.
+  // Also lists what would delay the task once it is due.
   const known = new Set(causes.map(({ code }) => code))
   const hindrances = [
     ...blackoutCauses(it),
@@ -128,7 +128,7 @@ export function whyNow(it: NowCase): Why[] {
 
 const ORDER = ['running', 'pending', 'retrying', 'held', 'deferred'] as const
 
-/** What is on its way: one cause for each state there is. */
+/** The causes for active runs: one for each state in which the task has runs. */
 function activeCauses(it: NowCase): Why[] {
   return ORDER.flatMap((state) => {
     const run = it.live.find((row) => row.state === state)
@@ -210,7 +210,7 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
   }
 }
 
-/** What comes due in a blackout does not start by time. */
+/** In a blackout, no run starts by time. */
 function blackoutCauses({ blackout, taskId }: NowCase): Why[] {
   if (!blackout) return []
   const { name, until, effect } = blackout
@@ -225,7 +225,10 @@ function blackoutCauses({ blackout, taskId }: NowCase): Why[] {
   ]
 }
 
-/** What keeps the runs of a project, a queue or a key from starting. A rate that is reached now says nothing about a run that is not due yet. */
+/**
+ * The limits of the project, the queue and the concurrency key that keep runs from starting. A rate that is reached now is no
+ * cause for a run that is not due yet.
+ */
 function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
   const { queue, queuePausedAt, queueLimit, queueHeld, key, keyLimit, keyHeld, projectLimit, projectHeld } =
     waiting
@@ -273,7 +276,7 @@ function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
   return run ? [...causes, ...rateCauses(waiting, { taskId, who, facts })] : causes
 }
 
-/** Rates that are reached: the one that keeps the run waiting for longest comes first. */
+/** The rates that are reached. The one that delays the run longest comes first. */
 function rateCauses(
   waiting: Waiting,
   { taskId, who, facts }: { readonly taskId: string; readonly who: string; readonly facts: Why['facts'] },
@@ -307,7 +310,7 @@ function rateCauses(
   return causes.sort((a, b) => b.until - a.until).map(({ until: _, ...cause }) => cause)
 }
 
-/** What keeps a run waiting whose queue is open. */
+/** Why a run of an open queue waits for a worker. */
 function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): Why[] {
   const facts = run
     ? { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor, since: run.wakeAt }
@@ -378,7 +381,7 @@ const starting = (run: LiveRun): Why => ({
   advice: null,
 })
 
-/** What the task itself says: it is over, paused, or not due. */
+/** Causes in the task itself: it has ended, is paused, or is not due. */
 function taskCauses(it: NowCase): Why[] {
   const { now, cancelledAt, pausedAt, pauseReason, resumeAt, definition } = it
   if (cancelledAt !== null)
@@ -422,7 +425,7 @@ function taskCauses(it: NowCase): Why[] {
   return [withoutRow(it)]
 }
 
-/** While a run is on its way its grid must have the next row already; a chain gets it when the run ends. */
+/** While a run is active, a task with a fixed schedule must already have its next row; a chain gets it when the run ends. */
 function besideActive(it: NowCase): Why[] {
   const { type } = it.definition.schedule
   if (type === 'delay' || type === 'manual' || type === 'once') return []
@@ -457,13 +460,13 @@ function notDue(it: NowCase, row: LiveRun): Why {
 
 const lastOf = ({ last }: NowCase) => (last ? { runId: last.runId, runState: last.state } : {})
 
-/** What the audit does about it, and when. */
+/** What the audit does about a missing row, and when. */
 const repairOf = (type: string) =>
   type === 'once'
     ? 'The audit, which nodes with the role liveness run, checks 30 000 tasks per minute. It restores the row, or records the task as lost if its misfire policy or onWorkerLoss does not allow it to run. GET /v1/findings shows the result.'
     : 'The audit restores the row within a minute if a node with the role liveness is running. GET /v1/findings shows the result.'
 
-/** Nothing is live: either nothing is owed, or the row that should be there is gone. */
+/** The task has no live row: either it has no further occurrences, or its row was lost. */
 function withoutRow(it: NowCase): Why {
   const owed = nextOwed(it)
   if (owed.isOver)

@@ -1,20 +1,20 @@
 /**
- * What a run waited for at an instant that has passed, as far as records tell. A pause of a queue is known while it lasts,
- * stretches without a scheduler are recorded, and who held a concurrency key or was there to work follows from the history
- * of runs and nodes. Whether a worker was free, or the queue full, does not.
+ * What a run waited for at an instant in the past, as far as it is recorded. The pause of a queue is known while it lasts,
+ * unwatched periods are recorded, and the history of runs and nodes shows which runs used a concurrency key and which workers
+ * were alive. Whether a worker was free, or a queue full, is not recorded.
  */
 import { neededWords } from './needed.ts'
 import { instant, type Why, type WhyFacts } from './why.ts'
 
-/** What is known about where a run waited. */
+/** What is recorded about the lane in which a run waited. */
 export interface Recorded {
-  /** When no scheduler watched the task's slice of the agenda, from before the run was due. */
+  /** The period in which no scheduler watched the task's shard, beginning before the run was due. */
   readonly unwatched: { readonly shard: number; readonly since: number; readonly until: number } | null
-  /** The queue that it waited in, when that was paused then and still is. */
+  /** The queue of the run, if it was paused at the time and still is. */
   readonly pausedQueue: { readonly name: string; readonly since: number } | null
-  /** The concurrency key of the run, and the runs that held a place of it. */
+  /** The concurrency key of the run, and the runs that used a slot of it. */
   readonly key: { readonly name: string; readonly limit: number; readonly heldBy: readonly string[] } | null
-  /** Workers that were there; null when nodes of that time may be forgotten. */
+  /** The workers that were alive; null if nodes of that time may have been deleted. */
   readonly workers: {
     readonly alive: number
     readonly capable: number
@@ -25,7 +25,7 @@ export interface Recorded {
 
 export const NOTHING_RECORDED: Recorded = { unwatched: null, pausedQueue: null, key: null, workers: null }
 
-/** The run that waited, in words and facts. */
+/** The waiting run, as text and as facts. */
 export interface Waiter {
   readonly taskId: string
   readonly who: string
@@ -65,7 +65,7 @@ function queuePaused({ pausedQueue }: Recorded, { who, facts }: Waiter): Why[] {
   ]
 }
 
-/** Runs that are named in a sentence. */
+/** Maximum number of runs that a sentence names. */
 const NAMED = 3
 
 function keyFull({ key }: Recorded, { who, facts, taskId }: Waiter): Why[] {

@@ -1,15 +1,15 @@
-/** What keeps a task from running that refers to secrets. Pure. */
+/** Why a task that refers to secrets does not run. Pure. */
 import type { Why, WhyFacts } from './why.ts'
 
-/** The secrets that a task refers to, as they stand. */
+/** The current state of the secrets that a task refers to. */
 export interface AwaitedSecrets {
-  /** Names that no secret of the project has. */
+  /** Names without a secret in the project. */
   readonly missing: readonly string[]
   /** Whether a live node that could perform the task, or give it to a worker, holds the keys. */
   readonly isReadable: boolean
 }
 
-/** `who` begins the sentence about a run that waits; null where none is due yet. */
+/** The cause if no live node has the keys. `who` begins the sentence: the waiting run, or the next one if none is due yet. */
 export function keyCauses(secrets: AwaitedSecrets | null, who: string, facts: WhyFacts): Why[] {
   if (secrets === null || secrets.isReadable) return []
   return [
@@ -23,7 +23,7 @@ export function keyCauses(secrets: AwaitedSecrets | null, who: string, facts: Wh
   ]
 }
 
-/** Such a run does not wait: it fails. */
+/** The cause if a secret does not exist. A run that uses it does not wait; it fails. */
 export function missingCauses(secrets: AwaitedSecrets | null): Why[] {
   if (secrets === null || secrets.missing.length === 0) return []
   const [first] = secrets.missing

@@ -1,18 +1,20 @@
-/** What keeps calls to a target from starting. Pure. */
+/** Why calls to a target do not start. Pure. */
 import type { TargetState } from '../target/target-state.ts'
 import { because, doubledRate, instant, quoted, type Why } from './why.ts'
 
-/** The target that a task calls, as it is now. Instants are epoch milliseconds. */
+/** The target of a task's calls in its current state. Instants are epoch milliseconds. */
 export interface AwaitedTarget {
   readonly target: string
   readonly state: TargetState
-  /** A run waits in its line, so there was no room for it, even if there is some now. */
+  /** Whether a run waits in the target's line, which means that there was no room for it, even if there is room now. */
   readonly isAwaited: boolean
   readonly underWay: number
   readonly limit: number
   readonly perNode: number
   readonly rate: string | null
-  /** The target or pattern whose pause, limit or rate it is. */
+  /**
+   * The target or pattern whose setting pauses the target; `limitedBy` and `ratedBy` are the same for its limit and its rate.
+   */
   readonly pausedBy: string | null
   readonly limitedBy: string | null
   readonly ratedBy: string | null
@@ -32,7 +34,7 @@ interface Waiter {
   readonly wakeAt: number
 }
 
-/** What is full or over its rate now says nothing about a run that is not due; what is paused or broken does. */
+/** A full target or a reached rate is no cause for a run that is not due; a pause or an open circuit is. */
 export function targetCauses(it: AwaitedTarget | null, run: Waiter | null): Why[] {
   if (!it || (it.state === 'available' && !(run && it.isAwaited))) return []
   const facts = run

@@ -1,6 +1,6 @@
 /**
- * Why a task was not running at an instant that has passed. Pure: it sees what history, versions and pauses tell about that
- * instant. What nothing tells (which worker had a free place, whether a queue was full) is not guessed at.
+ * Why a task was not running at an instant in the past. Pure: it uses what history, versions and pauses record about that
+ * instant. What is not recorded (which worker had a free slot, whether a queue was full) is not guessed.
  */
 import { expectedBetween, type Owing } from '../ledger/expected.ts'
 import type { Blackout } from './now.ts'
@@ -15,17 +15,17 @@ export interface PastRun {
   readonly reason: string | null
   readonly scheduledFor: number
   readonly coversUntil: number | null
-  /** When the last attempt began. */
+  /** Start of the last attempt. */
   readonly startedAt: number | null
   readonly endedAt: number | null
-  /** From the due instant to the beginning of the first attempt. */
+  /** Time from the due instant to the start of the first attempt. */
   readonly lateMs: number | null
   readonly attempt: number
-  /** The version of the task that it belongs to. */
+  /** The version of the task that the run belongs to. */
   readonly version: number
 }
 
-/** An attempt of a run that was followed by another. */
+/** An attempt that another attempt of the same run followed. */
 export interface PastAttempt {
   readonly runId: string
   readonly number: number
@@ -48,24 +48,26 @@ export interface ThenCase extends Owing {
   readonly now: number
   /** History before this instant was deleted. */
   readonly historyFrom: number
-  /** Those that were due at or before the instant, the latest first. */
+  /** Runs that were due at or before the instant, the latest first. */
   readonly runs: readonly PastRun[]
   readonly attempts: readonly PastAttempt[]
   readonly pause: Pause | null
   /** The blackout of the project that was in force. */
   readonly blackout: Blackout | null
-  /** What is known about where its runs waited. */
+  /** What is recorded about the lane in which its runs waited. */
   readonly recorded: Recorded
 }
 
-/** It was on its way then: what did not run, and says why, never was. */
+/** Whether a run was active at the instant. A row with a reason for not running never was. */
 export const wasOpen = (run: PastRun, at: number): boolean =>
   run.reason === null && (run.endedAt === null || run.endedAt > at)
 
-/** It waited for so long that it was given up. */
+/** The reason of a run that exceeded its queue timeout. */
 const GIVEN_UP = 'queue_timeout'
 
-/** The run that may have waited at the instant, or had been waiting last: on its way, or given up while it waited. */
+/**
+ * The run that may have waited at the instant or was the last to wait: an active run, or one that exceeded its queue timeout.
+ */
 export function waiterAt(runs: readonly PastRun[], at: number): PastRun | undefined {
   const [latest] = runs.filter(({ kind }) => kind !== 'manual')
   return runs.find((run) => wasOpen(run, at)) ?? (latest?.reason === GIVEN_UP ? latest : undefined)
@@ -108,7 +110,7 @@ export function whyThen(it: ThenCase): Why[] {
   return [...(causes.length > 0 ? causes : [betweenRuns(it)]), ...(known ? [] : blackoutThen(it))]
 }
 
-/** A run was active: it ran, waited for its next attempt, or waited for a worker. */
+/** The causes if a run was active: it ran, waited for its next attempt, or waited for a worker. */
 function openThen({ taskId, at, attempts, now, blackout, recorded }: ThenCase, run: PastRun): Why[] {
   const facts = { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor }
   const first = run.lateMs === null ? run.startedAt : run.scheduledFor + run.lateMs
@@ -234,7 +236,7 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
   },
 }
 
-/** What was due last did not run. */
+/** The causes if the latest occurrence did not run. */
 function skippedThen(it: ThenCase): Why[] {
   const { taskId, runs, at, pause, blackout, recorded } = it
   const [latest] = runs.filter(({ kind }) => kind !== 'manual')
@@ -271,13 +273,13 @@ function skippedThen(it: ThenCase): Why[] {
   ]
 }
 
-/** Whether a run was on its way when another one was skipped. */
+/** Whether a run was active when another one was skipped. */
 const wasOpenAt = (run: PastRun, skip: PastRun): boolean =>
   run.runId !== skip.runId &&
   run.reason === null &&
   (run.endedAt === null || run.endedAt >= (skip.endedAt ?? skip.scheduledFor) - WRITTEN_MS)
 
-/** An end is written a little after it. */
+/** Tolerance, because an end is recorded shortly after it happened. */
 const WRITTEN_MS = 1_000
 
 function blackoutThen({ blackout }: ThenCase): Why[] {
@@ -296,7 +298,7 @@ function blackoutThen({ blackout }: ThenCase): Why[] {
 /** Far enough to find the next instant of any schedule that has one. */
 const HORIZON_MS = 10 * 366 * 86_400_000
 
-/** The task was idle: the previous run had ended, and the next one was not due. */
+/** The cause if the task was idle: the previous run had ended, and the next one was not due. */
 function betweenRuns(it: ThenCase): Why {
   const { at, runs } = it
   const [latest] = runs

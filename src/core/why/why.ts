@@ -1,6 +1,6 @@
 /**
- * Why a task is not running. A closed list of causes, each with a sentence, the facts behind it and what to do about
- * it; docs/reference/why.md explains them one by one. What decides is in now.ts and then.ts.
+ * Why a task is not running: a fixed list of causes, each with a sentence, the facts behind it and advice;
+ * docs/reference/why.md explains them one by one. now.ts and then.ts determine which causes apply.
  */
 
 import { FASTEST_RATE, parseRate } from '../values/rate.ts'
@@ -49,12 +49,12 @@ export const WHY_CODES = [
 ] as const
 export type WhyCode = (typeof WHY_CODES)[number]
 
-/** What a cause is about. Instants are epoch milliseconds. */
+/** The facts behind a cause. Instants are epoch milliseconds. */
 export interface WhyFacts {
-  /** The run that it is about, or that is in the way. */
+  /** The run that the cause concerns, or the run that is in the way. */
   readonly runId?: string
   readonly runState?: string
-  /** When what it is about was due. */
+  /** When the run or occurrence was due. */
   readonly scheduledFor?: number
   readonly since?: number
   readonly until?: number
@@ -64,26 +64,26 @@ export interface WhyFacts {
   readonly workerId?: string
   readonly queue?: string
   readonly key?: string
-  /** What its calls go to. */
+  /** The target of the task's calls. */
   readonly target?: string
   readonly rate?: string
   readonly limit?: number
   readonly held?: number
-  /** Runs that held the places then. */
+  /** Runs that used the slots at that time. */
   readonly heldBy?: readonly string[]
   readonly labels?: readonly string[]
   readonly handler?: string
   readonly workers?: number
   readonly places?: number
-  /** Runs that wait before this one, counted up to a bound. */
+  /** Number of runs that wait before this one, counted up to a limit. */
   readonly ahead?: number
   readonly shard?: number
   readonly reason?: string
   readonly count?: number
   readonly name?: string
-  /** Secrets that it refers to. */
+  /** Names of the secrets involved. */
   readonly secrets?: readonly string[]
-  /** Ids of files that it needs. */
+  /** Ids of the files involved. */
   readonly files?: readonly string[]
 }
 
@@ -92,7 +92,7 @@ export interface Why {
   readonly code: WhyCode
   readonly sentence: string
   readonly facts: WhyFacts
-  /** What to do about it; null when there is nothing to be done. */
+  /** What to do about it; null if nothing needs to be done. */
   readonly advice: string | null
 }
 
@@ -113,11 +113,11 @@ export function roughly(ms: number): string {
 
 export const because = (reason: string | null | undefined): string => (reason ? ` (${reason})` : '')
 
-/** A word of a command as a shell reads it. */
+/** Quotes an argument of a command for a shell. */
 export const quoted = (word: string): string =>
   /^[\w.:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
-/** Twice a rate, for advice, if there is such a rate. */
+/** Twice a rate, for advice; at most the highest rate allowed. */
 export function doubledRate(rate: string): string {
   const doubled = rate.replace(/^\d+/, (count) => String(2 * Number(count)))
   return parseRate(doubled).ok ? doubled : FASTEST_RATE

@@ -1,7 +1,7 @@
 import { type Action, targetOfAction } from '../action/action.ts'
 import { readUrl } from '../values/read-url.ts'
 
-/** What a task does, in one line: `POST https://example.com/hook`. */
+/** Describes an action in one line: `POST https://example.com/hook`. */
 export function actionWords(action: Action): string {
   switch (action.type) {
     case 'sleep':
@@ -19,7 +19,7 @@ export function actionWords(action: Action): string {
     case 'http':
       return `${action.method} ${action.url || '…'}`
     case 'slack':
-      // Whoever knows the whole address can write there.
+      // Only the host is shown, because anyone who knows the whole URL can write to the channel.
       return `message to ${readUrl(action.url)?.host ?? '…'}`
     case 'email':
       return `email to ${targetOfAction(action) || '…'}`

@@ -1,11 +1,11 @@
-/** The candidate that takes the fewest edits to reach, for "did you mean". */
+/** Returns the candidate with the smallest edit distance, for "did you mean". */
 export function nearest(word: string, candidates: readonly string[]): string {
   const ranked = candidates.map((candidate) => ({ candidate, distance: distance(word, candidate) }))
   ranked.sort((a, b) => a.distance - b.distance)
   return ranked[0]?.candidate ?? ''
 }
 
-/** The candidate that was probably meant; none when the word is like none of them, and a guess would only mislead. */
+/** Returns the candidate that was probably meant; undefined if none is similar, because a guess would be misleading. */
 export function likely(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase()
   const isPart = (candidate: string) => {
@@ -20,7 +20,7 @@ export function likely(word: string, candidates: readonly string[]): string | un
   return distance(lower, candidate.toLowerCase()) <= word.length / 2 ? candidate : undefined
 }
 
-/** A word that holds another, or is held by it, means it, unless it is shorter than this. */
+/** Minimum length for matching a word that contains the candidate or is contained in it. */
 const LEAST_PART = 3
 
 function distance(a: string, b: string): number {

@@ -1,11 +1,11 @@
-/** What came of a run, in a few words. */
+/** The outcome of a run in a few words. */
 
 interface Told {
   readonly output: unknown
   readonly error: unknown
 }
 
-/** `200 OK`-like for what was answered, the message for what failed, nothing where there is nothing to say. */
+/** `HTTP 200` for a response, the message for an error, and an empty text if there is neither. */
 export function outcomeWords({ output, error }: Told): string {
   const message = memberOf(error, 'message')
   if (typeof message === 'string') return message

@@ -5,7 +5,7 @@ export function sizeWords(bytes: number): string {
   if (bytes < 1024) return `${bytes} byte${bytes === 1 ? '' : 's'}`
   let size = bytes
   let unit = -1
-  // What would be written as 1024 is one of the next unit.
+  // A size that would be rounded to 1024 is shown in the next unit.
   while (size >= 1023.95 && unit < UNITS.length - 1) {
     size /= 1024
     unit++

@@ -1,4 +1,4 @@
-/** Targets in words, for the command line and the dashboard. */
+/** Descriptions of targets, for the command line and the dashboard. */
 import type { LimitReason, TargetState } from '../target/target-state.ts'
 
 const STATES: Readonly<Record<TargetState, string>> = {
@@ -19,7 +19,7 @@ export interface ShownLimit {
   readonly pattern: string | null
 }
 
-/** Calls that may be in progress, and why it is that many. */
+/** The maximum number of concurrent calls, and why the limit has that value. */
 export function limitWords(limit: ShownLimit): string {
   const most = `${limit.perNode} per node`
   switch (limit.reason) {

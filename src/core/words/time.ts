@@ -1,4 +1,4 @@
-/** Instants and durations as people read them. An instant is never written without its zone. */
+/** Instants and durations for people to read. An instant is always written with its zone. */
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -33,21 +33,21 @@ function partsOf(at: number, zone: string): Record<Part, string> {
   return Object.fromEntries(parts.map(({ type, value }) => [type, value])) as Record<Part, string>
 }
 
-/** How much of an instant is written. */
+/** How an instant is written. */
 export interface InstantStyle {
-  /** The present, which decides whether the year is worth a word. */
+  /** The current instant, which decides whether the year is shown. */
   readonly now: number
   readonly precision?: 'minute' | 'second' | 'millisecond'
 }
 
-/** `Tue 17 Nov, 02:30 Berlin`; seconds appear when they are asked for or when there are some. */
+/** `Tue 17 Nov, 02:30 Berlin`; seconds are shown if requested or if they are not zero. */
 export function formatInstant(at: number, zone: string, { now, precision = 'minute' }: InstantStyle): string {
   const parts = partsOf(at, zone)
   const year = parts.year === partsOf(now, zone).year ? '' : ` ${parts.year}`
   return `${parts.weekday} ${parts.day} ${parts.month}${year}, ${clockTime(parts, precision)} ${zoneWord(zone)}`
 }
 
-/** `02:30:15.120`, for where the day is said already. */
+/** `02:30:15.120`, for places where the day is already shown. */
 export function formatClock(
   at: number,
   zone: string,
@@ -62,7 +62,7 @@ function clockTime(parts: Record<Part, string>, precision: InstantStyle['precisi
   return precision === 'second' || second !== '00' ? `${hour}:${minute}:${second}` : `${hour}:${minute}`
 }
 
-/** The two largest units, which is as much as anybody reads: `7 h 12 m`, `1.2 s`, `840 ms`. */
+/** The two largest units of a duration: `7 h 12 m`, `1.2 s`, `840 ms`. */
 export function formatDuration(ms: number): string {
   const length = Math.abs(ms)
   if (length < SECOND) return `${Math.round(length)} ms`
@@ -73,11 +73,11 @@ export function formatDuration(ms: number): string {
   return twoUnits(length, DAY, 'd', HOUR, 'h')
 }
 
-/** How late something was; what came before its instant was early. */
+/** How late something was; a negative lateness is shown as early. */
 export const formatLateness = (ms: number): string =>
   ms < 0 ? `${formatDuration(ms)} early` : formatDuration(ms)
 
-/** The same where the word must stand: `3 ms late`. */
+/** Always contains the word late or early: `3 ms late`. */
 export const lateOrEarly = (ms: number): string =>
   ms < 0 ? formatLateness(ms) : `${formatDuration(ms)} late`
 
@@ -88,7 +88,7 @@ function twoUnits(ms: number, large: number, largeWord: string, small: number, s
   return `${Math.floor(ms / large)} ${largeWord}${rest === 0 ? '' : ` ${rest} ${smallWord}`}`
 }
 
-/** `in 7 h 12 m`, `3 m ago`, or `now` within a second. Counts in whole seconds: it stands beside a clock. */
+/** `in 7 h 12 m`, `3 m ago`, or `now` within a second. Uses whole seconds, because it is shown beside a clock. */
 export function formatDistance(at: number, now: number): string {
   const distance = at - now
   if (Math.abs(distance) < SECOND) return 'now'
@@ -97,7 +97,7 @@ export function formatDistance(at: number, now: number): string {
   return distance > 0 ? `in ${text}` : `${text} ago`
 }
 
-/** All that can be said of an instant: in each zone that matters, and raw. */
+/** Lists an instant in each of the given zones and in raw form. */
 export function describeInstant(at: number, zones: readonly string[], now: number): string {
   const lines = [...new Set(zones)].map((zone) => formatInstant(at, zone, { now, precision: 'millisecond' }))
   return [...lines, new Date(at).toISOString()].join('\n')
@@ -108,13 +108,13 @@ export function formatCount(count: number): string {
   return new Intl.NumberFormat('en', { useGrouping: true }).format(count).replaceAll(',', ' ')
 }
 
-/** `99.94 %`, never rounded up to a hundred that is not true. */
+/** `99.94 %`; a share below 100 is never rounded up to 100. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–'
   return `${trimZero((Math.floor((part / whole) * 10_000) / 100).toFixed(2).replace(/(\.\d)0$/, '$1'))} %`
 }
 
-/** `Europe/Berlin` is said as Berlin, `America/Argentina/Buenos_Aires` as Buenos Aires. */
+/** The last part of a zone's name: Berlin for `Europe/Berlin`, Buenos Aires for `America/Argentina/Buenos_Aires`. */
 export function zoneWord(zone: string): string {
   return (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ')
 }

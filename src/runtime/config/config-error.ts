@@ -1,4 +1,4 @@
-/** A setting that cannot be used; its message says which, why and what would be right. */
+/** A setting that cannot be used. The message names it, the reason, and what is allowed. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }

@@ -1,5 +1,5 @@
 /**
- * Configuration, read once into a frozen object: flags over environment over file over presets over defaults. No other
+ * The configuration, read once into a frozen object. Order of precedence: flags, environment, file, presets, defaults. No other
  * folder reads the environment.
  */
 
@@ -17,10 +17,10 @@ export function readConfig(sources: ConfigSources): Config {
   return Object.freeze(config)
 }
 
-/** Who hears no wake-ups looks this often for what others have created. */
+/** Maximum polling interval of a node that receives no wake-ups. */
 const UNHEARD_MS = 200
 
-/** What holds where nothing was said, beside what was. */
+/** The defaults of all settings, some of which depend on the given values. */
 function defaultsBeside(given: Partial<Config>): Config {
   const ordinary = Object.fromEntries(CONFIG_KEYS.map((key) => [key, SETTINGS[key].default]))
   const preset = {
@@ -40,6 +40,9 @@ function defaultsBeside(given: Partial<Config>): Config {
   }
 }
 
-/** Without the api role the port is for probes only, and beside a node that has it the usual one is taken. */
+/**
+ * Without the api role, the port is for probes only, so any free one is used: a node with that role on the same machine has the
+ * usual one.
+ */
 const portBeside = ({ roles }: Partial<Config>): { port?: number } =>
   roles === undefined || roles.includes('api') ? {} : { port: 0 }

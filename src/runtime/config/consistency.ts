@@ -1,20 +1,20 @@
-/** Settings that are right one by one and cannot work together. */
+/** Settings that are valid individually but not in combination. */
 
 import { PRESETS } from './presets.ts'
 import type { Config, ConfigKey } from './settings.ts'
 
 type Figure = { [K in ConfigKey]: Config[K] extends number ? K : never }[ConfigKey]
 
-/** One setting must be at least so many times another. */
+/** Requires that one setting is at least a multiple of another. */
 interface Ratio {
   readonly longer: Figure
   readonly times: number
   readonly shorter: Figure
-  /** Why, as the end of a sentence. */
+  /** The reason, as the end of a sentence. */
   readonly otherwise: string
 }
 
-/** Another node has a dead one's shards within so many times the takeover. */
+/** After the death of a node, another one has its shards within this many takeover periods. */
 export const GRACE_IN_TAKEOVERS = 2
 
 const RATIOS: readonly Ratio[] = [
@@ -50,13 +50,13 @@ const RATIOS: readonly Ratio[] = [
   },
 ]
 
-/** Where the values of a configuration come from. */
+/** The source of the values of a configuration. */
 interface Origin {
   flagOf(key: ConfigKey): string
   isGiven(key: ConfigKey): boolean
 }
 
-/** What contradicts what, in a sentence that says what would be right; undefined when nothing does. */
+/** Describes a conflict between settings and how to resolve it; undefined if there is none. */
 export function contradiction(config: Config, origin: Origin): string | undefined {
   return (
     withoutDatabase(config, origin) ??
@@ -83,7 +83,10 @@ function halfACertificate({ tlsCert, tlsKey }: Config, { flagOf }: Origin): stri
   return `${flagOf(given)} is given without ${flagOf(missing)}; TLS needs both.`
 }
 
-/** A provider needs to know who asks and where people come back to; without one the rest means nothing. */
+/**
+ * Signing in requires a client id and the public address to which people return. Without a provider, the other settings for
+ * signing in have no effect.
+ */
 function incompleteSignIn(config: Config, { flagOf, isGiven }: Origin): string | undefined {
   if (config.oidcIssuer === null) {
     const idle = (['oidcClientId', 'oidcClientSecret', 'oidcScopes', 'oidcGroupsClaim'] as const).find(

@@ -1,7 +1,6 @@
 /**
- * Intervals and batch sizes of four well-known scheduler designs, for users who come from one. A
- * preset changes only defaults: what is set explicitly wins. docs/reference/presets.md says which figure
- * follows from what.
+ * Intervals and batch sizes of four well-known scheduler designs, for users who come from one. A preset changes only defaults:
+ * explicit settings take precedence. docs/reference/presets.md explains each figure.
  */
 import type { Config } from './settings.ts'
 
@@ -16,9 +15,11 @@ export type PresetName = (typeof PRESET_NAMES)[number]
 
 export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>> } = {
   default: {},
-  // Reads the database every ten minutes, for the next ten; workers wait five seconds for a batch.
+  // Reads the database every ten minutes. The design reads ten minutes ahead, which is doubled here. Workers wait five seconds
+  // for a batch.
   'batch-windows': { lookEveryMs: 600_000, lookAheadMs: 1_200_000, claimEveryMs: 5_000 },
-  // Looks every minute, refreshes every ten seconds, gives up on who is silent for thirty; periods from a minute to 30 days.
+  // Polls every minute, sends heartbeats every ten seconds, and declares nodes dead after thirty. Periods are from a minute to
+  // 30 days.
   'minute-cron': {
     heartbeatMs: 10_000,
     leaseMs: 30_000,
@@ -31,7 +32,7 @@ export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>>
     minPeriodMs: 60_000,
     maxAheadDays: 30,
   },
-  // Looks every five seconds at ten thousand keys, and begins within ten seconds whatever happens.
+  // Reads ten thousand keys every five seconds, so that runs start within ten seconds even after a node dies.
   'frequent-scan': {
     lookEveryMs: 5_000,
     lookAheadMs: 10_000,
@@ -39,7 +40,8 @@ export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>>
     shardBeatMs: 2_000,
     shardTakeoverMs: 6_000,
   },
-  // Takes twenty rows a pass up to thirty seconds ahead, and finds the dead ten at a time after twenty.
+  // Reads thirty seconds ahead, fires twenty rows per pass, and reclaims ten runs at a time from nodes that were silent for
+  // twenty seconds.
   'small-batches': {
     heartbeatMs: 5_000,
     leaseMs: 20_000,

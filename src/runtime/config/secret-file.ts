@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError } from './config-error.ts'
 
-/** A secret that a container finds in a file, without the line end that editors put there. */
+/** Reads a secret from a file, as containers provide it, without the final line break that editors add. */
 export function readSecretFile(variable: string, path: string): string {
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '')

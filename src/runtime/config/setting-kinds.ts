@@ -1,4 +1,4 @@
-/** Settings with rules of their own: paths, addresses, networks, labels, keys. */
+/** Kinds of settings with rules of their own: paths, addresses, networks, labels, keys. */
 
 import { MIN_ADMIN_KEY_CHARACTERS } from '../../core/access/api-key.ts'
 import { notPrivate } from '../../core/action/address.ts'
@@ -10,7 +10,7 @@ import { type Network, networkText, parseNetwork } from '../../core/values/netwo
 import { ROLES, type Role } from './choices.ts'
 import { fail, listed, type Setting, text } from './setting.ts'
 
-/** Absolute paths without `.` and `..`. */
+/** A list of absolute paths without `.` and `..`. */
 export const paths = (help: string, mayHaveStars = false): Setting<readonly string[]> => ({
   default: [],
   help,
@@ -29,10 +29,13 @@ export const paths = (help: string, mayHaveStars = false): Setting<readonly stri
 })
 const PLAIN_PATH = /^(\/[^/\s,]+)+$/
 
-/** Percent signs must begin an escape: the password is decoded. An empty host is a local socket. */
+/** Percent signs must begin an escape, because the password is decoded. An empty host stands for a local socket. */
 const DATABASE_URL = /^postgres(ql)?:\/\/([^%\s]|%[0-9a-f]{2})*$/i
 
-/** Characters of a password that end it where they stand unescaped, and so leave another host behind. */
+/**
+ * Finds a character that must be escaped in a password. Unescaped it would end the password, so that the URL has a different
+ * host.
+ */
 function unescapedPassword(url: string): string | null {
   const userInfo = /^[a-z][a-z0-9+.-]*:\/\/(.*)@/i.exec(url)?.[1] ?? ''
   const character = /[/?#@\s]/.exec(userInfo)?.[0]
@@ -78,7 +81,9 @@ export const labels: Setting<readonly string[]> = {
   },
 }
 
-/** As browsers write them: no path, no slash at the end, and no port where it is the scheme's own. */
+/**
+ * Whether a value is an origin as browsers write it: no path, no final slash, and no port if it is the default of the scheme.
+ */
 const isOrigin = (value: unknown): boolean =>
   typeof value === 'string' &&
   /^https?:/.test(value) &&
@@ -105,7 +110,7 @@ export const allowedOrigins: Setting<readonly string[]> = {
   },
 }
 
-/** Addresses and networks, kept as they are written; those who use them read them again. */
+/** Addresses and networks, kept as text, which the code that uses them parses again. */
 export const networks = (help: string): Setting<readonly string[]> => ({
   default: [],
   help,
@@ -142,14 +147,14 @@ export const origin = (help: string): Setting<string | null> => ({
       : fail('must be an address without a path, such as https://belfry.example.com'),
 })
 
-/** A text that is always there. */
+/** A text that is never empty. */
 export const required = (fallback: string, help: string): Setting<string> => ({
   default: fallback,
   help,
   parse: (value) => text('').parse(value) as string,
 })
 
-/** A text that one of the parsers of core accepts. */
+/** A text that one of core's parsers accepts. */
 const accepted = (
   help: string,
   read: (value: string) => { readonly ok: true } | { readonly ok: false; readonly reason: string },

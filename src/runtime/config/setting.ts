@@ -1,14 +1,14 @@
-/** What a setting is, and the kinds of values that settings have. */
+/** The definition of a setting, and the kinds of values that settings have. */
 
-/** A setting of a node: where it is not set, its default holds. */
+/** A setting of a node. The default applies if it is not set. */
 export interface Setting<T> {
   readonly default: T
   readonly help: string
-  /** A figure of the engine, which few will change: help gives its name and no more. */
+  /** An interval or limit that few users change; the help only names it. */
   readonly isCadence?: true
-  /** For a server that others than this machine reach: help gives its name and no more. */
+  /** Needed only by a server that other machines can reach; the help only names it. */
   readonly isForNetworks?: true
-  /** The value of a text or of a TOML value; throws a sentence that says what is allowed. */
+  /** Parses a text or a TOML value. Throws an error whose message states what is allowed. */
   parse(value: unknown): T
 }
 
@@ -34,7 +34,7 @@ export const cadence = (...figure: Parameters<typeof whole>): Setting<number> =>
   isCadence: true,
 })
 
-/** Help gives its name and no more. */
+/** Marks a setting that the help only names. */
 export const hidden = <T>(setting: Setting<T>): Setting<T> => ({ ...setting, isCadence: true })
 
 export const forNetworks = <T>(setting: Setting<T>): Setting<T> => ({ ...setting, isForNetworks: true })
@@ -54,11 +54,11 @@ export const flag = (help: string): Setting<boolean> => ({
   },
 })
 
-/** A list of texts, written with commas or as a list. */
+/** Splits text at commas; other values, such as a TOML array, are returned unchanged. */
 export const listed = (value: unknown): unknown =>
   typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value
 
-/** Refuses a value: the reason continues "it …". */
+/** Rejects a value. The reason is worded to follow "it". */
 export function fail(reason: string): never {
   throw new Error(reason)
 }

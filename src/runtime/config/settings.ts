@@ -1,6 +1,6 @@
 /**
- * Every setting, declared once: its default, what it may be and its sentence in help. The type of the configuration, the
- * flags, the variables, the keys of the file and the reference page follow from here.
+ * Every setting, declared once: its default, its allowed values and its description in the help. The type of the configuration,
+ * the flags, the environment variables, the keys of the file and the reference page are derived from this list.
  */
 
 import { LOG_LEVELS } from '../../telemetry/log-level.ts'
@@ -36,24 +36,24 @@ export const SETTINGS = {
   maxStreams: cadence(100, 1, 10_000, 'Maximum number of open streams of one caller'),
   maxConnections: cadence(10_000, 1, 1_000_000, 'Maximum number of open connections to the API'),
   slowDatabaseMs: cadence(500, 50, 60_000, 'Database latency above which requests are refused'),
-  /** Origins whose pages may change things although they are not this server's own: those of proxies in front of it. */
+  /** Other origins whose pages may make changes, such as those of proxies in front of this server. */
   allowedOrigins: forNetworks(allowedOrigins),
-  /** Where people find the server, when that is not where it listens; an origin. */
+  /** The origin at which people reach the server, if it differs from the one it listens on. */
   publicUrl: forNetworks(origin('Address that people use, such as https://belfry.example.com')),
   /** Networks of proxies whose X-Forwarded headers are trusted. */
   trustedProxies: forNetworks(networks('Addresses of proxies whose X-Forwarded headers are trusted')),
-  /** Files with the certificate that the server shows and with its key; null: it speaks without TLS. */
+  /** The files of the server's TLS certificate and its private key; null for a server without TLS. */
   tlsCert: forNetworks(text('File with the TLS certificate and its chain')),
   tlsKey: forNetworks(text('File with the private key of the certificate')),
-  /** A key of the installation with the role admin, which is stored nowhere else. Null: none. */
+  /** A key of the installation with the role admin, which is stored nowhere else. Null if there is none. */
   adminKey: forNetworks(adminKey),
-  /** The provider that people sign in with; null without one. */
+  /** The OpenID Connect provider for signing in; null if there is none. */
   oidcIssuer: forNetworks({
     ...text('OpenID Connect provider, such as https://login.example.com'),
     parse: parseIssuer,
   }),
   oidcClientId: forNetworks(text('Client id of Belfry at the provider')),
-  /** Null: a public client, which has none. */
+  /** Null for a public client, which has no secret. */
   oidcClientSecret: forNetworks(text('Client secret of Belfry at the provider')),
   oidcScopes: forNetworks({
     default: ['openid', 'profile', 'email'],
@@ -63,15 +63,18 @@ export const SETTINGS = {
   oidcGroupsClaim: forNetworks(required('groups', 'Claim that lists the groups of a person')),
   sessionIdleMinutes: cadence(720, 5, 525_600, 'Idle time in minutes after which a session ends'),
   sessionMaxHours: cadence(168, 1, 8_760, 'Hours after signing in until a session ends'),
-  /** Where the embedded database lives. Null: the platform's place for user data. */
+  /** Null means the platform's directory for user data. */
   dataDir: text('Directory of the embedded database'),
-  /** The user that the embedded database runs as when Belfry is root. Null: the owner of the data, or one that exists. */
+  /**
+   * The user that runs the embedded database if Belfry runs as root. Null means the owner of the data, or an existing
+   * unprivileged user.
+   */
   runAs: text('User to run the embedded database as, when started as root'),
   /** An external PostgreSQL; null means the embedded one. */
   databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
   databasePooling: oneOf(POOLING, 'session', 'Mode of the pooler: session, transaction'),
   databaseDirectUrl: databaseAddress('PostgreSQL without the pooler, for wake-ups'),
-  /** What requests and the engine have shrinks until a node with all roles opens no more. */
+  /** The pools for requests and for the engine are reduced so that a node with all roles does not exceed this. */
   databaseConnections: hidden(whole(30, 20, 30, 'Maximum number of database connections of this node')),
   roles,
   concurrency: whole(50, 1, 100_000, 'Maximum number of concurrent runs, not counting calls'),
@@ -87,12 +90,15 @@ export const SETTINGS = {
   execCommands: paths('Commands that tasks may run, such as /usr/bin/rsync,/opt/backup/*', true),
   execReadable: hidden(paths('Paths that commands may read')),
   execWritable: hidden(paths('Paths that commands may write to')),
-  /** `auto`: where tasks may reach private networks, from which nothing else would keep a program. */
+  /**
+   * With `auto`, programs may use the network if tasks may reach private networks, because nothing else would keep a program
+   * out of these.
+   */
   execNetwork: hidden(
     oneOf(PRIVATE_ADDRESSES, 'auto', 'Network access of programs that request it: auto, allow, refuse'),
   ),
   execConcurrency: cadence(0, 0, 10_000, 'Maximum number of concurrent programs; 0 for one per processor'),
-  /** Limits of programs whose task says nothing, and the most that a task can ask for; 0 processors: all. */
+  /** Default and maximum limits of programs; 0 processors means all. */
   execMemoryBytes: cadence(512 * MIB, 4 * MIB, 1024 ** 4, 'Default memory of a program'),
   execMaxMemoryBytes: cadence(4_096 * MIB, 4 * MIB, 1024 ** 4, 'Maximum memory of a program'),
   execCpus: cadence(1, 1, 1_024, 'Default number of processors of a program'),
@@ -103,22 +109,25 @@ export const SETTINGS = {
   execMaxFileBytes: cadence(4_096 * MIB, 4_096, 1024 ** 4, 'Maximum size of files that a program can write'),
   execMaxOutputBytes: cadence(256 * MIB, 1_024, 1024 ** 4, 'Maximum output of a program'),
   execGraceMs: cadence(10_000, 0, 600_000, 'Time between SIGTERM and SIGKILL for programs'),
-  /** Where uploaded files are kept for programs; null: in the folder for caches of the user. */
+  /** Null means the user's cache directory. */
   fileCacheDir: hidden(text('Directory of the cache of uploaded files')),
   fileCacheBytes: cadence(2_048 * MIB, 0, 1024 ** 5, 'Maximum size of the cache of uploaded files'),
   privateAddresses: forNetworks(
     oneOf(PRIVATE_ADDRESSES, 'auto', 'Requests to private networks: auto, allow, refuse'),
   ),
-  /** Private networks that tasks may reach when they may not reach all of them. */
+  /** Private networks that tasks may reach even if they may not reach all of them. */
   allowedPrivateNetworks: forNetworks(privateNetworks('Private networks that tasks may reach')),
-  /** The mail server that `email` actions go through; null where there is none. */
+  /** The mail server for `email` actions; null if there is none. */
   smtpUrl: mailServer('Mail server, such as smtp://user:password@host:587'),
   smtpFrom: mailSender('Default sender of emails'),
-  /** Keys that secrets are encrypted with, the first of them; null: from a file. */
+  /** Keys for secrets, of which the first encrypts. Null means that a file contains them. */
   secretsKey: forNetworks(keyRing('Keys that encrypt secrets: 32 random bytes each, in base64')),
-  /** A file of such keys, which is read again when it changes. Null: the data directory of the embedded database has one. */
+  /**
+   * A file with such keys, which is read again when it changes. Null means the file in the data directory of the embedded
+   * database.
+   */
   secretsKeyFile: forNetworks(text('File with the keys that encrypt secrets')),
-  /** Which defaults the cadences below have. */
+  /** Which defaults the intervals and batch sizes below have. */
   preset: oneOf(PRESET_NAMES, 'default', 'Set of tuning defaults, such as minute-cron'),
   heartbeatMs: cadence(5_000, 10, 600_000, 'Interval of heartbeats of a node'),
   leaseMs: cadence(15_000, 50, 3_600_000, 'Time without a heartbeat after which a node is dead'),
@@ -153,7 +162,7 @@ export const SETTINGS = {
 type Settings = typeof SETTINGS
 export type ConfigKey = keyof Settings
 
-/** Every setting, with its value. */
+/** The type of the configuration: every setting with its value. */
 export type Config = {
   readonly [K in ConfigKey]: Settings[K] extends Setting<infer T> ? T : never
 }
@@ -165,5 +174,5 @@ export const NETWORK_SETTINGS = CONFIG_KEYS.filter((key) => settingOf(key).isFor
 
 export const flagOf = (key: ConfigKey) => `--${snake(key).replaceAll('_', '-')}`
 export const variableOf = (key: ConfigKey) => `BELFRY_${snake(key).toUpperCase()}`
-/** As the configuration file has it. */
+/** The name of a setting in the configuration file. */
 export const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

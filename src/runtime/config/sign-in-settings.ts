@@ -1,6 +1,6 @@
-/** What is allowed as a setting for signing in. Each throws a sentence that says what would be right. */
+/** Validation of the settings for signing in. The functions throw an error whose message states what is allowed. */
 
-/** What goes to a provider is secret, so it is encrypted, unless it does not leave the machine. */
+/** Data sent to a provider is secret, so TLS is required unless the provider is on this machine. */
 const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 export function parseIssuer(value: unknown): string {

@@ -1,6 +1,6 @@
 /**
- * Where values come from: flags, the environment, a file. A name that is not known is refused with the nearest one that is:
- * a typo must not silently mean the default.
+ * Reads settings from flags, the environment and a file. An unknown name is rejected with the most similar known one, because a
+ * typing error must not silently result in the default.
  */
 
 import { readFileSync } from 'node:fs'
@@ -25,17 +25,17 @@ const OTHER_VARIABLES = [
 ]
 const CONFIG_FILE = 'belfry.toml'
 
-/** Where settings are looked for, first things first. */
+/** The sources of settings, in order of precedence. */
 export interface ConfigSources {
   /** Values given on the command line, by key. */
   readonly flags: Readonly<Partial<Record<ConfigKey, unknown>>>
   readonly env: Readonly<Record<string, string | undefined>>
-  /** A configuration file that must exist; without it belfry.toml of the working directory, if there is one. */
+  /** The configuration file, which must exist. Without it, belfry.toml of the working directory is read if it exists. */
   readonly file: string | null
   readonly cwd: string
 }
 
-/** What was said, wherever it was; nothing else. */
+/** Returns the values that are set in any of the sources, without defaults. */
 export function valuesOf({ flags, env, file, cwd }: ConfigSources): Partial<Config> {
   const fromEnv = readEnvironment(env)
   const path = file ?? env['BELFRY_CONFIG'] ?? null
@@ -52,7 +52,7 @@ export function valuesOf({ flags, env, file, cwd }: ConfigSources): Partial<Conf
   return given
 }
 
-/** Values that nobody may see. */
+/** Settings whose values must not be shown. */
 const SECRETS: readonly ConfigKey[] = [
   'adminKey',
   'oidcClientSecret',
@@ -60,7 +60,9 @@ const SECRETS: readonly ConfigKey[] = [
   'databaseDirectUrl',
   'smtpUrl',
 ]
-/** What an error message does not repeat. Keys have a setting of their own for files. */
+/**
+ * Settings whose values error messages omit. `secretsKey` is not in the list above because it has its own setting for a file.
+ */
 const UNTOLD: readonly ConfigKey[] = [...SECRETS, 'secretsKey']
 
 function parse(key: ConfigKey, { value, name }: { value: unknown; name: string }): unknown {
@@ -94,8 +96,8 @@ function readEnvironment(env: ConfigSources['env']): Partial<Record<ConfigKey, s
 }
 
 /**
- * Kubernetes tells every container about a service called belfry in variables of our prefix, of which
- * BELFRY_PORT even has the name of a setting. They are nobody's typing errors.
+ * Whether Kubernetes set a variable to describe a service named belfry. Such variables have the same prefix, and BELFRY_PORT
+ * even the name of a setting, so they must not be treated as typing errors.
  */
 function isServiceLink(name: string, value: string): boolean {
   return (

@@ -1,14 +1,11 @@
-/**
- * Time zones by the city that names them: "Tokyo" for Asia/Tokyo. No two zones of the list are named after cities
- * of one name.
- */
+/** Time zones by the name of their city: "Tokyo" for Asia/Tokyo. Each city name occurs only once in the list of zones. */
 
-/** Cities whose zone the runtime lists under an older name. */
+/** Zones that the runtime lists under an older name. */
 const RENAMED = ['Asia/Kolkata', 'Asia/Kathmandu', 'Asia/Yangon', 'Asia/Ho_Chi_Minh', 'Europe/Kyiv']
 
 let byCity: ReadonlyMap<string, string> | undefined
 
-/** The zone of a city, whatever its case; undefined when no zone is named after it. */
+/** The zone of a city, in any capitalisation; undefined if no zone is named after it. */
 export function zoneOfCity(city: string): string | undefined {
   byCity ??= new Map(
     [...Intl.supportedValuesOf('timeZone'), ...RENAMED].flatMap((zone): [string, string][] => {
@@ -21,5 +18,8 @@ export function zoneOfCity(city: string): string | undefined {
   return byCity.get(city.toLowerCase().replace(/\s+/g, ' '))
 }
 
-/** "Argentina/ComodRivadavia" aside, no city has more words than "Port of Spain" or "Dar es Salaam". */
+/**
+ * Maximum number of words in a city's name, as in "Port of Spain" or "Dar es Salaam"; "Argentina/ComodRivadavia" is an
+ * exception.
+ */
 export const MAX_CITY_WORDS = 3

@@ -1,11 +1,11 @@
 /**
- * The sentence for a cron expression that the grammar of parse-words.ts can express; null for any other. What it
- * says is read back as an expression that fires at the same instants.
+ * The sentence for a cron expression that the grammar of parse-words.ts can express; null for any other. The sentence parses to
+ * an expression that fires at the same instants.
  */
 import { type CronFields, checkCron } from '../cron-fields.ts'
 import { capitalised, listed, MONTH_WORDS, ORDINAL_WORDS, WEEKDAY_WORDS } from './vocabulary.ts'
 
-/** Longer lists are no easier to read than the expression. */
+/** Maximum number of listed values. A longer list is no easier to read than the expression. */
 const MAX_LISTED = 12
 
 export function cronInWords(expression: string): string | null {
@@ -22,7 +22,7 @@ export function cronInWords(expression: string): string | null {
   return stepping === null || days === null ? null : `${stepping}${days}`
 }
 
-/** Times of day that are named outright, as many as one would say: hours with one minute and second. */
+/** The times of day, if all have the same minute and second and are not a range of full hours; null otherwise. */
 function namedTimes({ second, minute, hour }: CronFields): string[] | null {
   const [seconds, minutes, hours] = [valuesOf(second), valuesOf(minute), valuesOf(hour)]
   if (seconds?.length !== 1 || minutes?.length !== 1 || hours === null) return null
@@ -31,10 +31,10 @@ function namedTimes({ second, minute, hour }: CronFields): string[] | null {
   return hours.map((value) => two(value) + after)
 }
 
-/** Three hours in a row and more are a stretch. */
+/** Three or more consecutive hours are described as a range. */
 const isLong = (hours: readonly number[]): boolean => hours.length > 2 && stretchOf(hours) !== null
 
-/** The first hour of a stretch and the one after its last; over midnight as well. */
+/** The first hour of a range and the hour after its last; it may include midnight. */
 function stretchOf(hours: readonly number[]): { from: number; to: number } | null {
   const isIn = (hour: number) => hours.includes((hour + 24) % 24)
   const starts = hours.filter((hour) => !isIn(hour - 1))
@@ -99,7 +99,7 @@ function leadingDays({ day, month, weekday }: CronFields): string | null {
   return counted === null ? null : `On ${counted}`
 }
 
-/** The days of a pattern after its times; nothing when it is every day. */
+/** The days of a pattern, to follow its times; empty if it matches every day. */
 function trailingDays({ day, weekday }: CronFields): string | null {
   if (isStar(day) && isStar(weekday)) return ''
   if (isStar(day)) {
@@ -132,7 +132,7 @@ function countedDays(day: string, weekday: string): string | null {
     : `day${days.length === 1 ? '' : 's'} ${listed(days.map(String))} of the month`
 }
 
-/** The days of the week by name, none of them for Monday to Friday; null when the field holds more than names. */
+/** The days of the week by name, empty for Monday to Friday; null if the field contains other items. */
 function weekdayNames(field: string): string[] | null {
   const values = valuesOf(field, WEEKDAY_NAMES)
   if (values === null) return null
@@ -152,14 +152,14 @@ const WEEKDAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 
 const isStar = (field: string): boolean => field === '*' || field === '?'
 
-/** The step of a star, when it divides the whole; 1 for a bare star. */
+/** The step of a star if it divides the whole range; 1 for a bare star. */
 function stepOf(field: string, whole: number): number | null {
   if (isStar(field)) return 1
   const step = Number(/^\*\/(\d+)$/.exec(field)?.[1] ?? 0)
   return step > 0 && step < whole && whole % step === 0 ? step : null
 }
 
-/** The values of a list of numbers, names and ranges, in order; null when the field holds anything else. */
+/** The values of a list of numbers, names and ranges, in order; null if the field contains other items. */
 function valuesOf(field: string, names: readonly string[] = []): number[] | null {
   const found = new Set<number>()
   for (const item of field.split(',')) {

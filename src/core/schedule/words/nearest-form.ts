@@ -1,11 +1,11 @@
 /**
- * For a text that cannot be read: the text itself with its misspelt words put right, when that can be read, else
- * the form of the grammar that shares most with it.
+ * A suggestion for a text that cannot be parsed: the text with its misspelt words corrected if that can be parsed, otherwise
+ * the most similar form of the grammar.
  */
 import { nearest } from '../../words/nearest.ts'
 import { MONTH_WORDS, NUMBER_WORDS, ORDINAL_WORDS, UNIT_SPELLINGS, WEEKDAY_WORDS } from './vocabulary.ts'
 
-/** One of each form, with the words in which it is most often asked for. */
+/** An example of each form, in its most common words. */
 const FORMS = [
   'daily at 9:00',
   'every weekday at 9:00',
@@ -58,9 +58,12 @@ const KNOWN = [
     ...NUMBER_WORDS.keys(),
   ]),
 ]
-/** Longer texts have no single word that is wrong, and every word costs a comparison with all known ones. */
+/**
+ * Words are corrected only in texts up to this length: a longer one rarely has a single wrong word, and each word is compared
+ * with all known ones.
+ */
 const MAX_WORDS = 20
-/** Shorter words are as near to any other word as to the one that was meant. */
+/** Shorter words are not corrected, because they are similar to too many others. */
 const MIN_CORRECTED = 4
 
 export function nearestForm(text: string, canBeRead: (text: string) => boolean): string {
@@ -87,7 +90,7 @@ function mostAlike(text: string): string {
   return ranked[0]?.form ?? FORMS[0]
 }
 
-/** Words without a plural s; all times and numbers are alike. */
+/** The distinct words of a text without a plural s. All times and numbers count as the same word. */
 const piecesOf = (text: string): Set<string> =>
   new Set(
     (text.toLowerCase().match(/\d[\d:]*(?:\s*[ap]m)?|[a-z]+/g) ?? []).map((piece) =>

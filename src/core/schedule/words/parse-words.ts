@@ -23,18 +23,18 @@ import { readDuration, readInstant, readUnit } from './read-values.ts'
 import { readWallClock } from './read-wall-clock.ts'
 import { Reader } from './reader.ts'
 
-/** Twenty sentences of a line each. */
+/** Enough for twenty sentences of one line each. */
 export const MAX_WORDS_LENGTH = 2_000
 
 export type ParsedWords =
   | { readonly ok: true; readonly schedule: Schedule }
   | { readonly ok: false; readonly reason: string }
 
-/** What words are read against. */
+/** What the meaning of words depends on. */
 export interface WordsOptions {
   /** Epoch milliseconds, for "in 10 minutes". */
   readonly now: number
-  /** The zone of wall times that name none. Default UTC. */
+  /** The zone of wall times without a zone. Default UTC. */
   readonly timezone?: string
 }
 
@@ -64,7 +64,7 @@ function refusal(reader: Reader, options: WordsOptions): string {
   return `is not understood after "${shown}": ${found} (character ${at + 1})${choices}. ${nearest}`
 }
 
-/** More alternatives are no help. */
+/** Maximum number of alternatives in a message. */
 const MAX_EXPECTED = 8
 
 function readsAll(text: string, options: WordsOptions): boolean {
@@ -83,7 +83,7 @@ function readSchedule(reader: Reader, options: WordsOptions): Schedule | null {
     if (next === null) return null
     triggers.push(...partsOf(next))
   } while (!reader.isAtEnd && reader.take(/;/y, '";" and another schedule') !== null)
-  // What cannot be joined is found by the validation that follows, which says why.
+  // `validateSchedule`, which is called afterwards, rejects triggers that cannot be combined and reports why.
   return { type: 'several', triggers: triggers as Trigger[] }
 }
 
@@ -109,10 +109,10 @@ function readSentence(reader: Reader, options: WordsOptions): Schedule | null {
   return null
 }
 
-/** An alias, or fields of which the first two are figures and signs: no sentence begins like that. */
+/** An alias, or fields of which the first two consist of digits and signs; no sentence begins like that. */
 const CRON = /@\w+|(?=\S+\s+[\d*?h][\d*?,/()h-]*(?:\s|$))[\d*?h][\d*?,/()h-]*(?:\s+[\w*?][\w*?,#/()-]*)*/iy
 
-/** A cron expression as it is; what is wrong with it is for the validation to say. */
+/** Reads a cron expression as it is; `validateSchedule` reports what is wrong with it. */
 function readCron(reader: Reader, options: WordsOptions): Schedule | null {
   const match = reader.take(CRON, 'a cron expression such as 0 9 * * MON-FRI')
   const place = match === null ? null : readPlace(reader, options)
@@ -140,7 +140,7 @@ function readDelay(reader: Reader): Schedule | null {
   return isDelay ? { type: 'delay', interval: formatDuration(ms) } : null
 }
 
-/** A fixed rate. It comes last: what says more than that is one of the other forms. */
+/** Reads a fixed rate. It is tried last, because the other forms contain more than that. */
 function readEvery(reader: Reader): Schedule | null {
   if (!reader.words('every') && !reader.quietly(() => reader.words('each'))) return null
   const isOther = reader.quietly(() => reader.words('other'))

@@ -80,7 +80,7 @@ function readOfTheMonth(reader: Reader): boolean {
   return reader.quietly(() => others.some((words) => reader.words(words)))
 }
 
-/** The days of a sentence that has said "every month" already. */
+/** Reads the days of a sentence after "every month". */
 export function readDayWithinMonth(reader: Reader): Days | null {
   const whole = reader.attempt(() => readMonthly(reader))
   if (whole !== null) return whole

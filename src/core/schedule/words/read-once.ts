@@ -1,4 +1,4 @@
-/** Dates and instants: due once each. */
+/** Dates and instants, at each of which a task is due once. */
 import { civilFromDays, weekdayOf } from '../civil.ts'
 import type { Schedule } from '../schedule.ts'
 import { zoneOf } from '../zone.ts'
@@ -35,7 +35,7 @@ export function readIn(reader: Reader, { now }: OnceOptions): Schedule | null {
   return { type: 'once', at: new Date(now + ms).toISOString() }
 }
 
-/** Dates written out, each a wall time or an instant. */
+/** A list of dates, each a wall time or an instant. */
 export function readDates(reader: Reader, options: OnceOptions): Schedule | null {
   reader.quietly(() => reader.words('once'))
   const isOn = reader.words('on')
@@ -59,7 +59,7 @@ export function readRelativeDate(reader: Reader, options: OnceOptions): Schedule
   return { type: 'dates', dates: [`${year}-${two(month)}-${two(day)}T${wallOf(time)}`], ...place }
 }
 
-/** How many days after today, which is counted from 1970. */
+/** Number of days from today, as a function of today's day number, which is counted from 1970. */
 function readDaysAhead(reader: Reader): ((today: number) => number) | null {
   if (reader.words('tomorrow')) return () => 1
   if (reader.quietly(() => reader.words('today') || reader.words('tonight'))) return () => 0

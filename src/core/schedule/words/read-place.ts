@@ -4,10 +4,10 @@ import { spellZone } from '../zone-names.ts'
 import { MAX_CITY_WORDS, zoneOfCity } from './cities.ts'
 import type { Reader } from './reader.ts'
 
-/** Where the wall clock hangs, and what to do about its changes. */
+/** The time zone, and the choices about its clock changes. */
 export type Place = Pick<DatesSchedule, 'timezone' | 'gap' | 'fold'>
 
-/** The zone, in brackets with what to do about clock changes, or after "in", or by itself; all may be left out. */
+/** Reads the zone: in brackets with choices about clock changes, after "in", or by itself. Everything is optional. */
 export function readPlace(
   reader: Reader,
   { timezone = 'UTC' }: { readonly timezone?: string },
@@ -51,7 +51,7 @@ function readZoneName(reader: Reader): string | null {
   return match === null || zoneProblem(match[0]) !== null ? null : spellZone(match[0])
 }
 
-/** The longest run of words that is a city: "New York", not a city called "New". */
+/** Reads the longest sequence of words that names a city: "New York", not a city called "New". */
 function readCity(reader: Reader): string | null {
   for (let words = MAX_CITY_WORDS; words > 0; words -= 1) {
     const zone = reader.quietly(() =>

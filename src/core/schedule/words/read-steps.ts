@@ -1,4 +1,4 @@
-/** Steps by the clock: every few seconds, minutes or hours, all day or between two hours. */
+/** Steps by the clock: every so many seconds, minutes or hours, all day or between two hours. */
 import type { CronFields } from '../cron-fields.ts'
 import { readMonthly } from './read-month-days.ts'
 import { toHour } from './read-times.ts'
@@ -14,12 +14,12 @@ export function readStepping(reader: Reader): CronFields | null {
   if (leading !== null) return times.isWhole ? null : { ...times.fields, ...leading }
   reader.take(/,/y, '","')
   const days = reader.attempt(() => readTrailingDays(reader))
-  // Steps alone are a fixed rate counted from the creation, which is another kind of schedule.
+  // Steps alone are a fixed rate counted from the creation of the task, which is another kind of schedule.
   if (days === null && times.isWhole) return null
   return { ...times.fields, ...(days ?? ANY_DAY) }
 }
 
-/** Days before the steps: "weekdays every 15 minutes between 9 and 17". */
+/** Reads days before the steps: "weekdays every 15 minutes between 9 and 17". */
 function readLeadingDays(reader: Reader): Days | null {
   reader.words('on')
   const days = readRepeatedWeekdays(reader)
@@ -36,7 +36,7 @@ type Fields = Pick<CronFields, 'second' | 'minute' | 'hour'>
 
 interface Times {
   readonly fields: Fields
-  /** No part of the day was named, nor that the clock decides. */
+  /** Whether the text names neither a part of the day nor "by the clock". */
   readonly isWhole: boolean
 }
 
@@ -89,7 +89,7 @@ function readSteps(reader: Reader): Times | null {
   return steps === null ? null : readStretch(reader, steps)
 }
 
-/** A part of a minute, an hour or a day that leaves no remainder: else the last step would be shorter. */
+/** Reads a step that divides a minute, an hour or a day; otherwise the last step would be shorter. */
 function readStepUnit(reader: Reader): Steps | null {
   const count = reader.attempt(() => readStepCount(reader)) ?? 1
   const spellings = {
@@ -121,7 +121,7 @@ function readStretch(reader: Reader, { count, unit }: Steps): Times | null {
   return { fields: { second: '0', minute: '0', hour: hours ?? step }, isWhole }
 }
 
-/** "between 8 and 18", "from 9am to 5pm": up to the second hour, which is not included. */
+/** "between 8 and 18", "from 9am to 5pm". The second hour is not included. */
 function readHours(reader: Reader, { count, unit }: Steps): string | null {
   const isFrom = reader.quietly(() => reader.words('from'))
   if (!isFrom && !reader.words('between')) return null
@@ -132,12 +132,12 @@ function readHours(reader: Reader, { count, unit }: Steps): string | null {
   if (to === null) return null
   if (to % 24 === from) return reader.miss('another hour than the first')
   if (unit !== 'hour' || count === 1) return hoursBetween(from, to)
-  // Steps over midnight would begin again at it.
+  // Steps across midnight would restart at midnight.
   if (to < from) return reader.miss('an hour later than the first')
   return `${from}-${to - 1}/${count}`
 }
 
-/** The hours from one up to another, which is not among them; over midnight as well. */
+/** The hours from one to another, without the latter; the range may include midnight. */
 function hoursBetween(from: number, to: number): string {
   const range = (low: number, high: number) => (low === high ? `${low}` : `${low}-${high}`)
   if (from < to) return range(from, to - 1)

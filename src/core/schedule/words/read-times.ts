@@ -13,19 +13,19 @@ const MIDNIGHT: Time = { hour: 0, minute: 0, second: 0 }
 const TIME = 'a time such as 9:00, from 0:00 to 23:59'
 const CLOCK = /(\d{1,2})(?::(\d\d)(?::(\d\d))?)?(?:\s*(am|pm|a\.m\.|p\.m\.)|\s*(o'?clock))?(?![\w:]|-\d)/iy
 
-/** "at 9:00, 12:00 and 17:30". A bare hour is a time only after "at": elsewhere it could be anything. */
+/** "at 9:00, 12:00 and 17:30". A bare hour counts as a time only after "at", because elsewhere it would be ambiguous. */
 export function readTimes(reader: Reader): Time[] | null {
   const isAfterAt = reader.words('at')
   return readList(reader, (r) => readTime(r, { isBareHourAllowed: isAfterAt }), 24, 'times')
 }
 
-/** Days without a time begin at midnight, as @daily does. */
+/** Reads times; days without a time begin at midnight, as with @daily. */
 export function readTimesOrMidnight(reader: Reader): Time[] | null {
   if (reader.sees('at')) return readTimes(reader)
   return reader.attempt(() => readTimes(reader)) ?? [MIDNIGHT]
 }
 
-/** One time, "at" or not before it. */
+/** Reads one time, with or without "at". */
 export function readOneTime(reader: Reader): Time | null {
   const isAfterAt = reader.words('at')
   return readTime(reader, { isBareHourAllowed: isAfterAt })
@@ -47,7 +47,7 @@ function readTime(reader: Reader, options: { readonly isBareHourAllowed: boolean
   )
 }
 
-/** The hour on a clock of 24, from one that may be told in two halves. */
+/** The hour on a 24-hour clock, from one that may have am or pm. */
 export function toHour(hour: number, half: string | undefined): number | null {
   if (half === undefined) return hour
   if (hour < 1 || hour > 12) return null

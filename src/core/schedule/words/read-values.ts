@@ -1,4 +1,4 @@
-/** What sentences are made of: instants, durations, numbers, and lists of them. */
+/** The elements of sentences: instants, durations, numbers, and lists of them. */
 import { formatDuration, MAX_DURATION_MS, parseDuration } from '../../values/duration.ts'
 import { parseInstant } from '../instant.ts'
 import type { Reader } from './reader.ts'
@@ -14,7 +14,7 @@ export function readInstant(reader: Reader): string | null {
 
 const DURATION = 'a duration such as 15 minutes'
 
-/** "1 hour 30 minutes", "an hour", "half an hour", or as the other fields have it: "1h30m". */
+/** "1 hour 30 minutes", "an hour", "half an hour", or the compact form of other fields: "1h30m". */
 export function readDuration(reader: Reader): number | null {
   const compact = reader.take(/(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+(?![\w.])/y, DURATION)
   if (compact !== null) {

@@ -1,4 +1,4 @@
-/** Everything that is a pattern on the wall clock of a zone. */
+/** Reads all forms that are a pattern on the wall clock of a zone. */
 import type { CronFields } from '../cron-fields.ts'
 import type { Schedule, Trigger } from '../schedule.ts'
 import { readDayWithinMonth, readMonthly, readYearly } from './read-month-days.ts'
@@ -63,7 +63,7 @@ function readMostDays(reader: Reader): Days | null {
   return readWeekdaysExcept(reader)
 }
 
-/** "every day", which needs a time: without one it is a fixed rate, counted from the creation. */
+/** "every day", which requires a time: without one it is a fixed rate, counted from the creation of the task. */
 function readEveryDay(reader: Reader): boolean {
   if (reader.words('every day')) return true
   const others = ['each day', 'everyday', 'every night', 'every morning', 'every evening', 'nightly']
@@ -110,19 +110,19 @@ const PERIODS = [
   },
 ] as const
 
-/** "daily", "weekly on monday", "monthly on the 15th": alone they mean what the cron aliases mean. */
+/** "daily", "weekly on monday", "monthly on the 15th". Without days or times they have the meaning of the cron aliases. */
 function readAdverb(reader: Reader): Days | null {
   for (const { words, days, read } of PERIODS) {
     const found = reader.quietly(() => words.find((phrase) => reader.words(phrase)))
     if (found === undefined) continue
     if (read !== null && reader.words('on')) return read(reader)
-    // "every week" alone is a fixed rate, counted from the creation.
+    // "every week" alone is a fixed rate, counted from the creation of the task.
     return found === 'every week' ? null : days
   }
   return null
 }
 
-/** "every 3 months on the 1st": from January on, a number of months that divides the year. */
+/** "every 3 months on the 1st": counted from January. The number of months must divide the year. */
 function readEveryFewMonths(reader: Reader): Days | null {
   const count = reader.words('every') ? readNumber(reader, 2, 6, 'a number of months') : null
   if (count === null || 12 % count !== 0 || !reader.words('months')) return null
@@ -130,7 +130,10 @@ function readEveryFewMonths(reader: Reader): Days | null {
   return days === null ? null : { ...days, month: `*/${count}` }
 }
 
-/** One pattern for each minute of the hour that the times name: cron has one minute for all hours. */
+/**
+ * Returns one pattern for each distinct minute and second of the times, because a cron pattern combines its minutes with all of
+ * its hours.
+ */
 function patternsOf(days: Days, times: readonly Time[]): CronFields[] {
   const hoursByMinute = new Map<string, Set<number>>()
   for (const { hour, minute, second } of times) {

@@ -16,8 +16,8 @@ export function readWeekdays(reader: Reader): Days | null {
 }
 
 /**
- * The same without "every" before it. A single day in the singular is refused: "monday at 9:00" may mean next
- * Monday or every Monday.
+ * Reads days of the week without "every" before them. A single day in the singular is rejected, because "monday at 9:00" may
+ * mean next Monday or every Monday.
  */
 export function readRepeatedWeekdays(reader: Reader): Days | null {
   const found = readDaysOfWeek(reader)
@@ -27,9 +27,9 @@ export function readRepeatedWeekdays(reader: Reader): Days | null {
 
 interface FoundDays {
   readonly days: Days
-  /** Monday is 0. */
+  /** Indexes of the days; Monday is 0. */
   readonly indexes: ReadonlySet<number>
-  /** By a plural, a list or a range. */
+  /** Whether a plural, a list or a range shows that the days are repeated. */
   readonly isRepeated: boolean
 }
 
@@ -63,7 +63,7 @@ interface Span {
   readonly isPlural: boolean
 }
 
-/** One day, or a range of them, over the end of the week as well. */
+/** One day, or a range of days, which may continue past the end of the week. */
 function readSpan(reader: Reader): Span | null {
   const first = reader.oneOf(WEEKDAY_SPELLINGS, '"day", "weekday" or a day such as Monday')
   if (first === null) return null

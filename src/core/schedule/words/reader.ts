@@ -1,6 +1,6 @@
 /**
- * Reads text piece by piece and remembers how far anybody got and what would have gone on from there: that is
- * what a refusal says. Spaces between pieces and upper or lower case do not matter.
+ * Reads text piece by piece, and records the furthest position reached and what would have been accepted there, for the message
+ * of a rejection. Spaces between pieces and capitalisation do not matter.
  */
 export class Reader {
   readonly text: string
@@ -26,7 +26,7 @@ export class Reader {
     return match
   }
 
-  /** Takes whole words, one after the other, or none of them. */
+  /** Takes whole words in order, or none of them. */
   words(phrase: string): boolean {
     const before = this.#position
     for (const word of phrase.split(' ')) {
@@ -38,13 +38,13 @@ export class Reader {
     return true
   }
 
-  /** Takes one of several words and answers which; lower case. */
+  /** Takes one of several words and returns it in lower case. */
   oneOf(words: readonly string[], expectation: string): string | null {
     const match = this.take(patternOf(words.join('|')), expectation)
     return match === null ? null : match[0].toLowerCase()
   }
 
-  /** What `read` finds, or null and everything as it was before. */
+  /** Returns the result of `read`; if it is null, resets the position. */
   attempt<T>(read: () => T | null): T | null {
     const before = this.#position
     const found = read()
@@ -52,7 +52,7 @@ export class Reader {
     return found
   }
 
-  /** Reads what is understood but not advertised: a refusal names the plain form, not each synonym. */
+  /** Reads an accepted text that messages do not mention: they list the plain form, not each synonym. */
   quietly<T>(read: () => T): T {
     const before = this.#isQuiet
     this.#isQuiet = true
@@ -61,7 +61,7 @@ export class Reader {
     return found
   }
 
-  /** Whether a phrase comes next; takes nothing. */
+  /** Whether a phrase comes next. The position does not change. */
   sees(phrase: string): boolean {
     const before = this.#position
     const isThere = this.quietly(() => this.words(phrase))
@@ -74,14 +74,14 @@ export class Reader {
     return this.#position === this.text.length
   }
 
-  /** Notes that something would have been right here. */
+  /** Records that something else would have been accepted here. */
   miss(expectation: string): null {
     this.#skipSpaces()
     this.#missed(expectation)
     return null
   }
 
-  /** Where reading ended for good, what came before, and what would have been right. */
+  /** The furthest position that was reached, and what would have been accepted there. */
   get stop(): { readonly at: number; readonly expected: readonly string[] } {
     return { at: this.#furthest, expected: [...this.#expected] }
   }
@@ -98,7 +98,7 @@ export class Reader {
   }
 }
 
-/** The grammar has some fifty words; making a pattern costs more than using it. */
+/** Patterns by phrase. The grammar has about fifty; creating one costs more than using it. */
 const patterns = new Map<string, RegExp>()
 
 function patternOf(alternatives: string): RegExp {

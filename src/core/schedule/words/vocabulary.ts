@@ -1,14 +1,14 @@
-/** The words that both sides of the grammar know, in lower case. */
+/** The words that parsing and describing share, in lower case. */
 
 export const WEEKDAY_WORDS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 
-/** How weekdays are shortened; the first three letters always suffice. */
+/** Abbreviations of weekdays. The first three letters always suffice. */
 const SHORT_WEEKDAYS = ['mon', 'tues', 'tue', 'weds', 'wed', 'thurs', 'thur', 'thu', 'fri', 'sat', 'sun']
 
 /** Every spelling of a weekday, plurals first, so that the longest one is found. */
 export const WEEKDAY_SPELLINGS = [...WEEKDAY_WORDS.flatMap((day) => [`${day}s`, day]), ...SHORT_WEEKDAYS]
 
-/** Monday is 0. */
+/** Index of a weekday; Monday is 0. */
 export const weekdayIndex = (spelling: string): number =>
   WEEKDAY_WORDS.findIndex((day) => day.startsWith(spelling.slice(0, 3)))
 
@@ -29,13 +29,13 @@ export const MONTH_WORDS = [
 
 export const MONTH_SPELLINGS = [...MONTH_WORDS, 'sept', ...MONTH_WORDS.map((month) => month.slice(0, 3))]
 
-/** January is 0. */
+/** Index of a month; January is 0. */
 export const monthIndex = (spelling: string): number =>
   MONTH_WORDS.findIndex((month) => month.startsWith(spelling.slice(0, 3)))
 
 export const ORDINAL_WORDS = ['first', 'second', 'third', 'fourth', 'fifth', 'last']
 
-/** Units of durations, largest first, with their milliseconds. Weeks are understood, and said in days. */
+/** Units of durations, largest first, with their milliseconds. Weeks are accepted, but described in days. */
 export const UNIT_WORDS = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -78,7 +78,7 @@ export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map([
   ['thirty', 30],
 ])
 
-/** More dates than this are counted rather than named. */
+/** Longer lists of dates are described by their number. */
 export const MAX_DATES_IN_WORDS = 10
 
 export const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)

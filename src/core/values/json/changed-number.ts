@@ -1,10 +1,10 @@
 import { inexactWords } from './exact-number.ts'
 import { JsonScan } from './json-scan.ts'
 
-/** Deeper than anything that a server takes. */
+/** Deeper than any server accepts. */
 const DEPTH = 1_000
 
-/** Which number in JSON text would not keep its value, and what would become of it; null when all would. */
+/** Finds a number in JSON text that would not keep its value, and what it would become; null if there is none. */
 export function changedNumber(text: string): string | null {
   const scan = new JsonScan(new TextEncoder().encode(text), {
     depth: DEPTH,

@@ -1,11 +1,14 @@
-/** Which JSON numbers survive being kept. A program reads them as doubles, which hold about 16 digits up to 1.8e308. */
+/**
+ * Which JSON numbers keep their value when they are parsed. Programs parse them as doubles, which hold about 16 digits up to
+ * 1.8e308.
+ */
 
-/** Numbers with no more characters than this, and no exponent, always survive: a double holds any 15 digits. */
+/** Numbers with at most this many characters and no exponent always keep their value: a double holds any 15 digits. */
 export const ALWAYS_KEPT_CHARACTERS = 15
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** Whether a number still has the same value after it was read and written again. What is no number is left to the parser. */
+/** Whether a number keeps its value when it is parsed and written again. Text that is not a number is left to the parser. */
 export function isKeptExactly(literal: string): boolean {
   if (!NUMBER.test(literal)) return true
   const read = Number(literal)
@@ -14,7 +17,7 @@ export function isKeptExactly(literal: string): boolean {
 
 const MAX_DIGITS_SHOWN = 40
 
-/** What is wrong with a number that would not survive, as words that read on after the name of its field. */
+/** What is wrong with a number that would not keep its value, worded to follow the name of its field. */
 export function inexactWords(literal: string): string {
   const shown = literal.length > MAX_DIGITS_SHOWN ? `${literal.slice(0, MAX_DIGITS_SHOWN)}…` : literal
   const read = Number(literal)
@@ -22,7 +25,7 @@ export function inexactWords(literal: string): string {
   return `is ${shown}, which ${instead}; send a number that a double can represent exactly, or a string`
 }
 
-/** The value as a whole number without zeros at either end, and a power of ten. */
+/** The value as an integer without leading or trailing zeros, and a power of ten. */
 function decimalOf(literal: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(literal) ?? []
   const digits = whole + fraction

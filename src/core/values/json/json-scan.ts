@@ -1,25 +1,25 @@
 /**
- * Looks through JSON text before it is parsed, a stretch at a time: how deep it is, how many values it holds, and whether
- * anything in it could not be kept as it is. Parsing costs time and memory by the value, so what is too much is known before.
- * Text that is no JSON is let pass: the parser says what is wrong with it. The bytes must be valid UTF-8.
+ * Scans JSON text before it is parsed, in pieces: its depth, the number of its values, and whether all of them can be stored
+ * unchanged. Parsing costs time and memory for each value, so the scan rejects excessive input first. Malformed JSON is left to
+ * the parser, which reports what is wrong with it. The bytes must be valid UTF-8.
  */
 import { ALWAYS_KEPT_CHARACTERS, isKeptExactly } from './exact-number.ts'
 
-/** What the text may hold. */
+/** The limits on the text. */
 export interface ScanBounds {
   readonly depth: number
-  /** In the whole text, or in each item of the list. */
+  /** Maximum number of values in the whole text, or, if there is a list, in each of its items. */
   readonly values: number
-  /** The member of the outermost object that is a list, to be taken apart into its items. */
+  /** The member of the outermost object that is a list to split into its items. */
   readonly list?: ListBounds
 }
 
-/** The list that is taken apart, and how much it may hold. */
+/** The list to split, and its limits. */
 export interface ListBounds {
   readonly name: string
   readonly items: number
   readonly itemBytes: number
-  /** Of everything beside the list. */
+  /** Maximum size of the text without the list. */
   readonly otherBytes: number
 }
 
@@ -29,11 +29,11 @@ export type FlawKind = 'depth' | 'values' | 'number' | 'text' | 'name' | 'items'
 export interface Flaw {
   readonly kind: FlawKind
   readonly path: readonly (string | number)[]
-  /** The number, where it is one. */
+  /** The number, if the flaw is a number. */
   readonly literal?: string
 }
 
-/** Where the list lies, without its brackets, and where its items end. */
+/** The range of the list without its brackets, and the end of each item. */
 export interface ListPlace {
   readonly start: number
   end: number
@@ -58,7 +58,7 @@ export class JsonScan {
   readonly #bytes: Uint8Array
   readonly #bounds: ScanBounds
   readonly #isObject: Uint8Array
-  /** Of each open list the item, of each open object where the name of the member begins. */
+  /** For each open list, the index of the current item; for each open object, the offset of the current member's name. */
   readonly #places: Int32Array
   #at = 0
   #depth = 0
@@ -67,7 +67,7 @@ export class JsonScan {
   #flaw: Flaw | null = null
   #list: ListPlace | null = null
   #isInList = false
-  /** What is looked at, an item or all that is beside the list, may reach up to here. */
+  /** Maximum offset for the current part of the text: an item, or the text outside the list. */
   #boundary: number
   #leftBeside = 0
 
@@ -79,17 +79,19 @@ export class JsonScan {
     this.#boundary = bounds.list?.otherBytes ?? Number.POSITIVE_INFINITY
   }
 
-  /** The first thing that is wrong, so far as it was looked. */
+  /** The first flaw in the scanned part of the text; null if there is none. */
   get flaw(): Flaw | null {
     return this.#flaw
   }
 
-  /** The list that was to be taken apart, if there is one. */
+  /** The list that was to be split; null if the text has none. */
   get list(): ListPlace | null {
     return this.#list
   }
 
-  /** Looks through so many more bytes, up to the end of the string that they end in; answers whether that was all. */
+  /**
+   * Scans the given number of bytes, and the rest of a string that continues beyond them. Returns whether the scan is finished.
+   */
   step(bytes: number): boolean {
     const until = Math.min(this.#at + bytes, this.#bytes.length)
     while (this.#at < until && this.#flaw === null) {
@@ -191,7 +193,7 @@ export class JsonScan {
     else this.#refuse('text')
   }
 
-  /** How many bytes an escaped character takes; none when it is NUL or half of a surrogate pair, which cannot be kept. */
+  /** Length of an escaped character in bytes; 0 if it is NUL or an unpaired surrogate, which cannot be stored. */
   #soundEscape(at: number): number {
     const code = this.#escaped(at)
     if (code === 0 || (code >= 0xdc00 && code <= 0xdfff)) return 0
@@ -201,7 +203,7 @@ export class JsonScan {
     return low >= 0xdc00 && low <= 0xdfff ? 12 : 0
   }
 
-  /** The code of `\uXXXX`; −1 where it is none. */
+  /** The code unit of `\uXXXX`; −1 if the escape is not valid. */
   #escaped(at: number): number {
     let code = 0
     for (let i = at + 2; i < at + 6; i += 1) {
@@ -212,7 +214,7 @@ export class JsonScan {
     return code
   }
 
-  /** A number, true, false, null, or something that is no JSON. */
+  /** A number, true, false, null, or malformed JSON. */
   #word(first: number): void {
     const start = this.#at
     let at = start + 1
@@ -247,7 +249,7 @@ export class JsonScan {
     })
   }
 
-  /** The name of a member from its opening quote on; as it stands where it cannot be read. */
+  /** The name of a member that begins at an opening quote; the raw text if it cannot be decoded. */
   #nameAt(start: number): string {
     let end = start + 1
     while (end < this.#bytes.length && this.#bytes[end] !== QUOTE)
@@ -261,12 +263,12 @@ export class JsonScan {
   }
 }
 
-/** Nobody means a number with more digits than this, and looking at one for long would serve nobody. */
+/** Maximum number of digits to examine; no real number has more. */
 const MAX_DIGITS = 1_000
 
 const bytesAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? SPACE
 
-/** Whatever neither separates values nor begins another. */
+/** Whether a byte is part of a word: neither a separator nor the beginning of another value. */
 const isWordByte = (byte: number): boolean =>
   byte > SPACE &&
   byte !== COMMA &&
