@@ -1,9 +1,9 @@
 /**
- * Beats for a node from a thread of its own: a task that keeps the main thread busy for a while must not
- * cost the other runs of its worker their leases. Plain JavaScript, because threads load files as they are.
+ * Sends the heartbeats of a node from a separate thread: a task that keeps the main thread busy for a while must not cost the
+ * other runs of its worker their leases. Plain JavaScript, because threads load files as they are.
  *
- * Writes the monotonic instant (nanoseconds) at which the last successful beat began into shared memory,
- * so that the main thread can tell how sure it may be of its leases without waiting for a message.
+ * Writes the monotonic instant (nanoseconds) at which the last successful heartbeat began to shared memory, so that the main
+ * thread can determine how safe its leases are without waiting for a message.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'

@@ -5,19 +5,19 @@ import type { Logger } from '../telemetry/logger.ts'
 
 const EVERY_MS = 10_000
 
-/** What the watch needs to know. */
+/** Options of `BuildWatch`. */
 export interface BuildWatchOptions {
   readonly db: Database
   readonly log: Logger
-  /** The last migration that this build knows. */
+  /** The last migration that this build includes. */
   readonly lastMigration: number
-  /** The database no longer admits this build. */
+  /** Called when the database no longer admits this build. */
   onTooOld(reason: string): void
 }
 
 /**
- * Ends a node that a newer release has left behind: one that goes on with statements for an older schema may own
- * shards and fire nothing.
+ * Stops a node that a newer release has made obsolete: a node that keeps using statements for an older schema may own shards
+ * and fire nothing.
  */
 export class BuildWatch extends LoopService {
   readonly #options: BuildWatchOptions

@@ -1,7 +1,8 @@
 /**
- * Keeps this node's idea of the time with the database's. It reads the clock twice a second, so that a clock that was set
- * is noticed within a second, and shortly before each instant that somebody waits for, so that nobody acts early while the
- * clock is being slewed. The readings follow the time and not the runs: however many are due, there are some 40 a second.
+ * Keeps this node's estimate of the database's clock accurate. It reads that clock twice a second, so that a step of the clock
+ * is noticed within a second, and shortly before each instant that is waited for, so that nothing starts early while the clock
+ * is being slewed. The number of readings depends on the time and not on the runs: however many are due, there are some 40 a
+ * second.
  */
 import { type DatabaseClock, READING_LASTS_MS, type Step } from '../runtime/clock.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -11,18 +12,18 @@ import { readClock } from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 export interface ClockSyncOptions {
-  /** A connection of its own: behind other statements a reading would say less about the time. */
+  /** A separate connection: a reading that waits behind other statements would be less accurate. */
   readonly db: Database
   readonly clock: DatabaseClock
   readonly log: Logger
-  /** Tells others that the clock was set. */
+  /** Records a step of the clock for the other nodes. */
   record(step: Step): Promise<void>
 }
 
-/** How often a node asks before it begins: the quickest answers decide. */
+/** Number of readings before the node starts: the quickest responses count. */
 const READINGS_AT_START = 5
 const EVERY_MS = 500
-/** A reading is begun this long before the instant it is for, and two round trips. */
+/** A reading begins this long, plus two round trips, before the instant it is for. */
 const LEAD_MS = 6
 const LONGEST_LEAD_MS = 200
 
@@ -31,7 +32,7 @@ export class ClockSync implements Service {
   readonly #loop: Loop
   /** Instants up to here need no other reading. */
   #coveredUntil = Number.NEGATIVE_INFINITY
-  /** The last instant that somebody waits for. */
+  /** The last instant that is waited for. */
   #awaitedUntil = Number.NEGATIVE_INFINITY
   #leadMs = LEAD_MS
   #timer: NodeJS.Timeout | undefined
@@ -55,7 +56,7 @@ export class ClockSync implements Service {
     await this.#loop.stop()
   }
 
-  /** One reading; tests call this instead of waiting for the timer. */
+  /** Takes one reading; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<undefined> {
     const { db, clock, log } = this.#options
     const sentAt = performance.now()

@@ -1,7 +1,7 @@
 /**
- * Shows the others that this node lives. The beats come from a thread of their own (beat-thread.js); this
- * part starts it and draws the conclusions: a node that was declared dead ends, and one that could not
- * beat for most of its lease gives up its runs before anybody else may take them.
+ * Shows the other nodes that this node is alive. Heartbeats are sent by a separate thread (beat-thread.js); this part starts
+ * the thread and acts on its reports: a node that was declared dead exits, and one that could not send a heartbeat for most of
+ * its lease gives up its runs before another node may take them.
  */
 import { Worker as Thread } from 'node:worker_threads'
 import type { Service } from '../runtime/service.ts'
@@ -12,19 +12,19 @@ import type { Logger } from '../telemetry/logger.ts'
 export interface HeartbeatOptions {
   readonly node: NewNode
   readonly db: Database
-  /** Where the thread makes its own connection to. */
+  /** The address to which the thread opens its own connection. */
   readonly databaseUrl: string
   readonly log: Logger
   readonly everyMs: number
-  /** The others may declare this node dead after a silence of this length. */
+  /** The other nodes may declare this node dead after a silence of this length. */
   readonly leaseMs: number
   /** Called when the node can no longer be sure of its leases, and when it can again. */
   onDoubt(isInDoubt: boolean): void
-  /** Called once, when the others have declared this node dead and taken its runs. */
+  /** Called once, when another node has declared this node dead and its runs may be reclaimed. */
   onDeclaredDead(): void
 }
 
-/** A part of the lease is kept for stopping what runs: a node must be silent before others may act. */
+/** The part of the lease that is reserved for stopping runs: a node must be silent before others may act. */
 const SAFETY = 0.2
 const LONGEST_CHECK_MS = 500
 const NS_PER_MS = 1_000_000n
@@ -54,7 +54,7 @@ export class Heartbeat implements Service {
     this.#check.unref()
   }
 
-  /** The last word of a node that stops in order: nothing of it is left to take back. */
+  /** Stops the thread and declares this node dead itself: after an orderly stop, it holds no runs. */
   async stop(): Promise<void> {
     this.#isStopping = true
     clearInterval(this.#check)
@@ -67,7 +67,7 @@ export class Heartbeat implements Service {
     await this.#options.db.run(declareDead({ nodeId: this.#options.node.id, beat: null, reason: 'stopped' }))
   }
 
-  /** Resolves with the first beat. */
+  /** Resolves with the first heartbeat. */
   #startThread(): Promise<void> {
     const { databaseUrl: url, everyMs, node, log } = this.#options
     const { text, values } = beat(node.id)

@@ -26,28 +26,27 @@ export interface ReaperOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly everyMs: number
-  /** A node whose beat stands still for this long is dead. */
+  /** A node whose heartbeat counter does not change for this long is dead. */
   readonly deadAfterMs: number
-  /** Runs taken back in one pass; while there are more, one pass follows another. */
+  /** Maximum number of runs taken back in one pass; while there are more, the next pass follows at once. */
   readonly batch: number
 }
 
-/** Nodes that one statement declares dead, and how many of them have a line of the log of their own. */
+/** Maximum number of nodes that one statement declares dead, and maximum number of them that are logged individually. */
 const DECLARED_AT_ONCE = 1_000
 const MAX_NAMED = 20
 
 /**
- * Returns runs to the queue when the worker holding them has stopped beating. Safe to run on every node
- * at once: a node is declared dead only while its beat is the one that was seen, and a run is taken back
- * only while it carries the fence that was read, so of two reapers, or a reaper and a late worker,
- * exactly one wins.
+ * Returns runs to the queue if the worker holding them has stopped sending heartbeats. Safe to run on every node at once: a
+ * node is declared dead only while its heartbeat counter is the one that was seen, and a run is taken back only while it has
+ * the fence that was read, so of two reapers, or of a reaper and a late worker, exactly one succeeds.
  */
 export class Reaper extends LoopService {
   readonly #options: ReaperOptions
   readonly #watch: Watch
-  /** Runs that PostgreSQL refuses to take back. */
+  /** Runs whose reclaim PostgreSQL rejects. */
   readonly #aside: SetAside<HeldRun>
-  /** Dead nodes of which nothing is left but such runs: looking for more would read the whole agenda each time. */
+  /** Dead nodes with no runs left except such runs: searching for more would read the whole agenda each time. */
   #stuck: ReadonlySet<string> = new Set()
 
   constructor(options: ReaperOptions) {
@@ -59,7 +58,7 @@ export class Reaper extends LoopService {
     this.#aside = new SetAside({ operation: 'reclaim', db, log, subjectOf })
   }
 
-  /** One pass; tests call this instead of waiting for the timer. */
+  /** Runs one pass; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
     const { db, batch } = this.#options
     await this.#declareTheDead()
@@ -117,7 +116,7 @@ export class Reaper extends LoopService {
   }
 }
 
-/** A lost run that must not be tried again, and how it ends. */
+/** Returns how a lost run ends that must not be tried again; undefined for other runs. */
 function endingOf(run: LostRun, now: number): Ending | undefined {
   const base = {
     runId: run.runId,

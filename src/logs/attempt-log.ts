@@ -13,10 +13,10 @@ type ProgramStream = 'stdout' | 'stderr'
 export interface AttemptLogOptions {
   readonly buffer: LogBuffer
   readonly clock: Clock
-  /** There is something to write. */
+  /** Called when there is something to write. */
   onWritten(log: LocalAttemptLog): void
   room(): Promise<void> | null
-  /** Resolves when nothing of it waits any more. */
+  /** Resolves when nothing is waiting to be written. */
   onEnd(log: LocalAttemptLog): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export class LocalAttemptLog implements OpenAttemptLog {
     return this.#options.buffer
   }
 
-  /** Whether something waits to become rows, or to be written. */
+  /** Whether anything waits to become rows, or to be written. */
   get isWaiting(): boolean {
     return this.buffer.isWaiting || [...this.#streams.values()].some(({ isWaiting }) => isWaiting)
   }
@@ -67,7 +67,7 @@ export class LocalAttemptLog implements OpenAttemptLog {
     this.#options.onWritten(this)
   }
 
-  /** Makes rows of what need not wait any longer. */
+  /** Makes rows of text that need not wait any longer. */
   settle(): void {
     const now = this.#options.clock.now()
     for (const [stream, text] of this.#streams) this.#add(stream, text.settle(now))
@@ -77,7 +77,7 @@ export class LocalAttemptLog implements OpenAttemptLog {
     this.buffer.written(rows)
   }
 
-  /** The attempt no longer holds its run: nothing that it writes is kept. */
+  /** The attempt no longer holds the lease of its run: nothing more is kept. */
   lost(): void {
     this.buffer.discard()
     this.#streams.clear()

@@ -1,39 +1,39 @@
-/** What one attempt has logged and is not stored yet, within the limit of the attempt. */
+/** The log entries of one attempt that are not stored yet, within the size limit of the attempt. */
 import type { LogEntry } from '../core/run/log-entry.ts'
 import { type LogRow, OMITTED_SEQ } from '../store/logs/append.ts'
 import type { LoggedAttempt } from './run-log.ts'
 
-/** Bytes of text that one row holds. */
+/** Maximum number of bytes of text in a row. */
 export const MAX_ROW_BYTES = 16 * 1024
-/** What a row counts beyond its text: many that hold one character each must not fill the disk. */
+/** What a row counts in addition to its text, so that many rows with a single character cannot fill the disk. */
 export const ROW_OVERHEAD_BYTES = 64
-/** Lines of one stream and level are stored together when they were written within this time. */
+/** Lines of one stream and level that were written within this time are stored together. */
 const TOGETHER_MS = 5
-/** While lines are left out, it is stored so often how many. */
+/** Interval at which the number of omitted lines is stored. */
 const TELL_OMITTED_MS = 5_000
 
-/** Where the log of an attempt has come to in the database. */
+/** The end of an attempt's log in the database. */
 export interface Position {
   readonly seq: number
   readonly bytes: number
-  /** Of a remote worker: the number of the next line; null for attempts of this node. */
+  /** For remote workers: the number of the next line; null for attempts of this node. */
   readonly nextLine: number | null
   readonly isFull: boolean
 }
 
 export const EMPTY: Position = { seq: 0, bytes: 0, nextLine: null, isFull: false }
 
-/** How much is taken at once. */
+/** Limits of one batch. */
 interface Taking {
   readonly rows: number
   readonly bytes: number
-  /** Nothing follows. */
+  /** Whether nothing follows. */
   readonly isEnd: boolean
-  /** The time, epoch milliseconds. */
+  /** The current time, in epoch milliseconds. */
   readonly at: number
 }
 
-/** A row that waits to be written, and how much of the memory it is. */
+/** A row that waits to be written, and its size in memory. */
 interface WaitingRow extends LogRow {
   text: string
   bytes: number
@@ -41,13 +41,13 @@ interface WaitingRow extends LogRow {
   size: number
 }
 
-/** What the logs of all attempts of a node take up in memory. */
+/** Memory that the logs of all attempts of a node use. */
 export interface LogMemory {
   bytes: number
 }
 
 export interface BufferOptions {
-  /** The limit of an attempt. */
+  /** Maximum size of the log of an attempt. */
   readonly maxBytes: number
   readonly memory: LogMemory
 }
@@ -57,7 +57,7 @@ export class LogBuffer {
   readonly #maxBytes: number
   readonly #memory: LogMemory
   #rows: WaitingRow[] = []
-  /** The first so many are being written, and stay as they are. */
+  /** Number of rows at the beginning that are being written and must not change. */
   #taken = 0
   #seq: number
   #bytes: number
@@ -65,9 +65,9 @@ export class LogBuffer {
   #isFull: boolean
   #isDiscarded = false
   #omitted = { lines: 0, bytes: 0 }
-  /** The number of the first line of which that was not stored yet. */
+  /** Number of the first omitted line that was not stored yet. */
   #omittedFrom: number | null = null
-  /** What was left out last does not end a line. */
+  /** Whether the last omitted bytes do not end a line. */
   #isInLine = false
   #toldAt = Number.NEGATIVE_INFINITY
 
@@ -81,7 +81,7 @@ export class LogBuffer {
     this.#isFull = position.isFull
   }
 
-  /** The limit is reached: nothing more is kept. */
+  /** Whether the limit is reached, so that nothing more is kept. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -122,7 +122,7 @@ export class LogBuffer {
     if (last && this.#rows.length > this.#taken) last.nextLine = this.#nextLine
   }
 
-  /** Counts what is left out. */
+  /** Counts omitted bytes and lines. */
   omit(bytes: Buffer): void {
     if (this.#isDiscarded) return
     this.#omitted.bytes += bytes.length
@@ -130,12 +130,15 @@ export class LogBuffer {
     this.#isInLine = bytes.at(-1) !== LINE_FEED
   }
 
-  /** Keeps nothing more, whatever the limit: there is no room for it in memory. */
+  /** Keeps nothing more, regardless of the limit, because there is no room in memory. */
   close(): void {
     this.#isFull = true
   }
 
-  /** The next rows to write; they stay here until they are `written`. What was left out is told now and then, and at the end. */
+  /**
+   * Returns the next rows to write; they stay here until they are `written`. Omitted lines are reported from time to time, and
+   * at the end.
+   */
   take({ rows: most, bytes, isEnd, at }: Taking): LogRow[] {
     let size = 0
     this.#taken = 0
@@ -144,7 +147,7 @@ export class LogBuffer {
       if (this.#taken >= most || (this.#taken > 0 && size > bytes)) break
       this.#taken++
     }
-    // What was left out is told behind all rows: another node that has written meanwhile is noticed by these.
+    // Omitted lines are reported after all rows, because the rows show whether another node has written meanwhile.
     if (this.#taken > 0 || this.#omitted.bytes === 0) return this.#rows.slice(0, this.#taken)
     const now = performance.now()
     if (!isEnd && now - this.#toldAt < TELL_OMITTED_MS) return []
@@ -154,7 +157,7 @@ export class LogBuffer {
     return [this.#omittedRow(at)]
   }
 
-  /** Forgets rows that were written, or that cannot be written. */
+  /** Removes rows that were written, or that cannot be written. */
   written(rows: readonly LogRow[]): void {
     const gone = new Set(rows)
     for (const row of rows)
@@ -170,13 +173,13 @@ export class LogBuffer {
     })
   }
 
-  /** A row that the database refuses counts as left out. */
+  /** Counts a row that the database rejects as omitted. */
   refused(row: LogRow): void {
     this.written([row])
     if (row.omitted === null) this.omit(Buffer.from(row.text))
   }
 
-  /** Forgets everything: the attempt no longer holds its run. */
+  /** Discards everything: the attempt no longer holds the lease of its run. */
   discard(): void {
     this.written(this.#rows)
     this.#isDiscarded = true
@@ -226,7 +229,7 @@ export class LogBuffer {
 const LINE_FEED = 0x0a
 const isInsideCharacter = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** The beginning of a text of at most so many bytes: to the end of a line if there is one, else of a character. */
+/** Returns the beginning of a text, at most `most` bytes: up to the end of a line if there is one, otherwise of a character. */
 function pieceOf(bytes: Buffer, most: number): Buffer {
   if (bytes.length <= most) return bytes
   const line = bytes.lastIndexOf(LINE_FEED, most - 1) + 1

@@ -1,6 +1,6 @@
 /**
- * Stores the logs of all attempts that this node hears of, with one statement a quarter of a second. A lone line is written at once. The
- * end of an attempt waits for its log, so whoever finds a run ended finds its log complete.
+ * Stores the logs of all attempts handled by this node, with one statement every quarter of a second. A single line is written
+ * at once. The end of an attempt waits for its log, so that the log of an ended run is complete.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../runtime/clock.ts'
@@ -19,24 +19,24 @@ export interface LogWriterOptions {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
-  /** The limit of an attempt, in bytes. */
+  /** Maximum size of the log of an attempt, in bytes. */
   readonly maxLogBytes: number
 }
 
 const PACE_MS = 250
-/** Ends of attempts wait for their log, and are gathered for so long. */
+/** Ends of attempts wait for their logs, and are collected for this long. */
 const URGENT_PACE_MS = 20
 const IDLE_MS = 60_000
-/** What one statement writes, so that it takes some milliseconds. */
+/** Limits of one statement, so that it takes some milliseconds. */
 const BATCH_ROWS = 2_000
 const BATCH_BYTES = 4 * 1024 * 1024
-/** With more than this in memory those who can wait are asked to, and remote workers to come again. */
+/** If more than this is in memory, programs that can wait are made to wait, and remote workers are asked to send again. */
 const CROWDED_BYTES = 16 * 1024 * 1024
-/** With more than this nothing more is kept. */
+/** If more than this is in memory, nothing more is kept. */
 const MAX_MEMORY_BYTES = 64 * 1024 * 1024
-/** The end of an attempt waits no longer for its log. */
+/** Maximum time that the end of an attempt waits for its log. */
 const LONGEST_END_MS = 10_000
-/** Attempts of remote workers of which it is known where their log has come to; of others it is read. */
+/** Maximum number of attempts of remote workers whose log positions are cached; others are read from the database. */
 const MAX_REMOTE_KNOWN = 10_000
 
 export class LogWriter implements Service, RunLogs {
@@ -68,7 +68,7 @@ export class LogWriter implements Service, RunLogs {
     this.#loop.start()
   }
 
-  /** Resolves when what can be stored is stored. */
+  /** Resolves when everything that can be stored is stored. */
   async stop(): Promise<void> {
     const deadline = performance.now() + LONGEST_END_MS
     while (this.#waiting.size + this.#arrivals.length > 0 && performance.now() < deadline)
@@ -76,7 +76,7 @@ export class LogWriter implements Service, RunLogs {
     await this.#loop.stop()
   }
 
-  /** More waits to be written than should. */
+  /** Whether more than `CROWDED_BYTES` wait to be written. */
   get isCrowded(): boolean {
     return this.#memory.bytes > CROWDED_BYTES
   }
@@ -130,7 +130,7 @@ export class LogWriter implements Service, RunLogs {
     log.buffer.discard()
   }
 
-  /** Resolves after the next pass, or when it takes too long. */
+  /** Resolves after the next pass, or when `withinMs` have passed. */
   #pass(withinMs: number): Promise<void> {
     this.#isUrgent = true
     this.#loop.wake()
@@ -143,7 +143,7 @@ export class LogWriter implements Service, RunLogs {
     })
   }
 
-  /** Writes what waits, up to a bound; answers when to look again. */
+  /** Writes waiting rows, up to a limit; returns when to run again. */
   async runOnce(): Promise<number | undefined> {
     const early = this.#begunAt + (this.#isUrgent ? URGENT_PACE_MS : PACE_MS) - performance.now()
     if (early > 0) return Math.ceil(early)
@@ -160,7 +160,7 @@ export class LogWriter implements Service, RunLogs {
     return this.#waiting.size + this.#arrivals.length > 0 ? PACE_MS : undefined
   }
 
-  /** Adds lines of remote workers to their logs, after reading where those have come to. */
+  /** Adds lines of remote workers to their logs, after reading the positions of logs that are not cached. */
   async #takeArrivals(): Promise<void> {
     const { length } = this.#arrivals
     const arrivals = this.#arrivals.filter(({ isOver }) => !isOver)
@@ -181,7 +181,7 @@ export class LogWriter implements Service, RunLogs {
     }
   }
 
-  /** The next rows, and whose they are: some of each attempt in turn. */
+  /** Returns the next rows and the logs they belong to: some of each attempt in turn. */
   #nextBatch(): Map<LogRow, Writing> {
     const batch = new Map<LogRow, Writing>()
     const at = this.#options.clock.now()
@@ -194,7 +194,7 @@ export class LogWriter implements Service, RunLogs {
         batch.set(row, log)
         bytes += Buffer.byteLength(row.text)
       }
-      // Whoever comes after it in line is first the next time.
+      // The logs after this one come first in the next batch.
       this.#waiting.delete(log)
       this.#waiting.add(log)
     }

@@ -1,20 +1,20 @@
 /**
- * The log of an attempt that a remote worker performs, which may speak to another node each time. Where the log has come to is read from
- * the database; when another node has written meanwhile, it is read again.
+ * The log of an attempt that a remote worker performs, which may send each request to another node. The position of the log is
+ * read from the database, and read again if another node has written meanwhile.
  */
 import { Refusal } from '../core/errors.ts'
 import type { LogRow } from '../store/logs/append.ts'
 import type { LogBuffer } from './log-buffer.ts'
 import type { RemoteLines } from './run-log.ts'
 
-/** However often two nodes store lines of one attempt at the same time, so often is enough. */
+/** Maximum number of tries if several nodes store lines of one attempt at the same time. */
 const MAX_TRIES = 5
 
-/** Lines that somebody waits to be stored. */
+/** Lines that a request waits to have stored. */
 export class RemoteArrival {
   readonly lines: RemoteLines
   readonly settled: Promise<boolean>
-  /** Nobody waits any more. */
+  /** Whether the request no longer waits. */
   isOver = false
   #tries = 0
   #settle: (isHeld: boolean) => void = () => {}
@@ -47,7 +47,7 @@ export class RemoteArrival {
     this.#fail(new Refusal('unavailable', 'The lines could not be stored in time. Send them again.'))
   }
 
-  /** Whether it may be tried again. */
+  /** Returns whether it may be tried again. */
   tryAgain(): boolean {
     if (++this.#tries < MAX_TRIES) return true
     this.fail()
@@ -59,7 +59,7 @@ export class RemoteLog {
   readonly key: string
   readonly buffer: LogBuffer
   #arrivals: RemoteArrival[] = []
-  /** What became of its rows; undefined while nothing has. */
+  /** Why the log cannot continue; undefined while it can. */
   #end: 'lost' | 'overtaken' | undefined
 
   constructor(key: string, buffer: LogBuffer) {
@@ -67,14 +67,14 @@ export class RemoteLog {
     this.buffer = buffer
   }
 
-  /** Each request tells what was left out: none is known to be the last. */
+  /** Always true, so that each request reports omitted lines: no request is known to be the last. */
   readonly isEnded = true
 
   get isWaiting(): boolean {
     return this.#arrivals.length > 0
   }
 
-  /** It cannot be gone on with: the run is somebody else's, or another node has written. */
+  /** Whether the log cannot continue: the run has another owner, or another node has written. */
   get isOver(): boolean {
     return this.#end !== undefined
   }
@@ -96,7 +96,7 @@ export class RemoteLog {
     this.#end = 'lost'
   }
 
-  /** Tells those who wait what came of it, if anything did; answers those that must be tried again. */
+  /** Settles the waiting requests if their lines were handled; returns those that must be tried again. */
   conclude(): RemoteArrival[] {
     if (this.#end === undefined && this.buffer.isWaiting) return []
     const arrivals = this.#arrivals.filter(({ isOver }) => !isOver)

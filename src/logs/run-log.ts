@@ -1,52 +1,52 @@
-/** Where attempts write what they have to say while they are under way. Whoever reads it finds it in the database, moments later. */
+/** Where attempts write their output and messages while they run. Readers find them in the database moments later. */
 import type { LogEntry, LogLevel } from '../core/run/log-entry.ts'
 import type { Redactor } from '../core/secret/redactor.ts'
 
-/** An attempt, by the fence that it holds its run by. */
+/** An attempt, identified by the fence of its lease. */
 export interface LoggedAttempt {
   readonly runId: string
   readonly fence: number
 }
 
 /**
- * The log of one attempt of this node. Nothing here waits or throws: what is beyond the limit of an attempt, or more than this node can
- * keep in memory, is counted and left out, and the log says so.
+ * The log of one attempt of this node. No method blocks or throws: output beyond the limit of the attempt, or beyond what this
+ * node can keep in memory, is counted and omitted, and the log says so.
  */
 export interface AttemptLog {
-  /** Takes what a program wrote, as it comes: a chunk may end anywhere, also inside of a character or a secret. */
+  /** Accepts what a program wrote, as it arrives: a chunk may end anywhere, even within a character or a secret. */
   write(stream: 'stdout' | 'stderr', chunk: Buffer): void
-  /** Takes a message, which is a line or several. */
+  /** Accepts a message of one or more lines. */
   say(level: LogLevel, message: string): void
-  /** Values to take out of everything from now on. */
+  /** Sets the redactor that removes secret values from everything written from now on. */
   redactWith(redactor: Redactor): void
-  /** What takes them out; null where there is nothing to take out. */
+  /** The current redactor; null if there is nothing to redact. */
   readonly redactor: Redactor | null
   /**
-   * Resolves when more can be taken in; null: it can at once. Whoever reads from a program waits for this before reading on, so that a
-   * program that writes faster than the database takes it is slowed down.
+   * Resolves when more output can be accepted; null if it can be at once. The reader of a program's output waits for this
+   * before it reads on, so that a program that writes faster than the database stores is slowed down.
    */
   room(): Promise<void> | null
 }
 
-/** An attempt log in the hands of whoever runs the attempt. */
+/** An attempt log as seen by the code that runs the attempt. */
 export interface OpenAttemptLog extends AttemptLog {
-  /** Nothing more will be written. Resolves when everything is stored, or cannot be stored in time. */
+  /** Ends the log. Resolves when everything is stored, or cannot be stored in time. */
   end(): Promise<void>
 }
 
 /** Lines of a remote worker. */
 export interface RemoteLines extends LoggedAttempt {
-  /** How many lines of the attempt were before these: what is sent twice is stored once. */
+  /** Number of lines of the attempt before these, so that lines sent twice are stored once. */
   readonly first: number
   readonly entries: readonly LogEntry[]
-  /** The end of the attempt waits for these. */
+  /** Whether the end of the attempt waits for these lines. */
   readonly isLast?: boolean
 }
 
-/** The logs of all attempts that a node hears of. */
+/** The logs of all attempts that a node handles. */
 export interface RunLogs {
-  /** Begins the log of an attempt that this node performs. */
+  /** Opens the log of an attempt that this node performs. */
   open(attempt: LoggedAttempt): OpenAttemptLog
-  /** Stores lines of an attempt that a remote worker performs; false when the worker no longer holds the run. */
+  /** Stores lines of an attempt that a remote worker performs; false if the worker no longer holds the run. */
   store(lines: RemoteLines): Promise<boolean>
 }

@@ -1,12 +1,12 @@
 /**
- * Makes text of what a program writes: bytes that come in pieces become characters that can be stored, without the values of secrets,
- * and line by line where lines come soon enough.
+ * Converts the output of a program to text: bytes that arrive in pieces become characters that can be stored, with secret
+ * values redacted, and line by line if lines end soon enough.
  */
 import type { RedactingStream, Redactor } from '../core/secret/redactor.ts'
 
-/** The beginning of a line waits for its end for so long, and is then told as it is. */
+/** The beginning of a line waits this long for its end, and is then returned as it is. */
 const LINE_WAIT_MS = 1_000
-/** And no longer than this, in characters. */
+/** Maximum number of characters that wait for the end of a line. */
 const MAX_LINE_WAITING = 16 * 1024
 
 /** A piece of text, and when it was written. */
@@ -26,7 +26,7 @@ export class StreamText {
     this.#redacting = redactor?.stream() ?? null
   }
 
-  /** Whether something waits here for what follows. */
+  /** Whether anything waits for further output. */
   get isWaiting(): boolean {
     return this.#line !== '' || this.#redacting?.isWaiting === true
   }
@@ -35,14 +35,14 @@ export class StreamText {
     return this.#take(this.#redacting?.push(chunk) ?? chunk, at)
   }
 
-  /** What need not wait any longer. */
+  /** Returns text that need not wait any longer. */
   settle(now: number): TimedText | null {
     const settled = this.#redacting?.isWaiting ? this.#take(this.#redacting.settle(), now) : null
     if (settled || this.#line === '' || now - this.#lineAt < LINE_WAIT_MS) return settled
     return this.#takeLine()
   }
 
-  /** The rest. */
+  /** Returns the rest. */
   end(now: number): TimedText | null {
     const rest = this.#redacting?.end() ?? Buffer.alloc(0)
     this.#add(`${this.#decoder.decode(rest, { stream: true })}${this.#decoder.decode()}`, now)

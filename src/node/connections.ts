@@ -1,42 +1,42 @@
 /**
- * The database connections of a node, in pools that are kept apart by who must not wait for whom. Requests may take as
- * long as lists take, and any number of clients may ask for them; so nothing that keeps a promise shares their pool.
+ * The database connections of a node, in pools that are separated so that none waits for another. Requests may take as long as
+ * lists take, and any number of clients may send them; so work with deadlines does not share their pool.
  */
 import type { Role } from '../runtime/config/choices.ts'
 import type { Config } from '../runtime/config/settings.ts'
 import { Database } from '../store/database/database.ts'
 
-/** For what users ask through the API: lists, searches, changes. */
+/** For requests of users through the API: lists, searches, changes. */
 export const REQUEST_CONNECTIONS = 10
-/** No request may hold a connection for longer than this. */
+/** Maximum time that a request may hold a connection. */
 export const REQUEST_TIMEOUT_MS = 15_000
-/** For firing, claiming, writing outcomes, shard leases, and what remote workers ask for. */
+/** For firing, claiming, writing outcomes, shard leases, and requests of remote workers. */
 const ENGINE_CONNECTIONS = 8
-/** An engine statement that takes longer than this is better tried again. */
+/** An engine statement that takes longer than this is better retried. */
 const ENGINE_TIMEOUT_MS = 10_000
-/** For subscriptions, redrives and archived projects, of which a node works on many at once. */
+/** For subscriptions, redrives and archived projects, of which a node processes many at once. */
 const DELIVERY_CONNECTIONS = 3
-/** For reading the database's clock alone: behind another statement a reading would say less about the time. */
+/** For reading the database's clock only: a reading that waits behind another statement would be less accurate. */
 const CLOCK_CONNECTIONS = 1
-/** A reading of the clock that takes longer than this says nothing. */
+/** A reading of the clock that takes longer than this is useless. */
 const CLOCK_TIMEOUT_MS = 1_000
-/** The heartbeat has a thread and a connection of its own. */
+/** The heartbeat has its own thread and connection. */
 const HEARTBEAT_CONNECTIONS = 1
-/** Where other nodes may be on the same database, wake-ups are heard on a connection of their own. */
+/** If other nodes may use the same database, wake-ups are received on a separate connection. */
 const WAKE_UP_CONNECTIONS = 1
 /**
- * Parts of each role that go their rounds by themselves. Each uses one connection at a time and has one, so none waits for
- * another: `liveness` has the reaper, expiry, the tally and housekeeping, `scheduler` what is to be done to tasks at an instant,
- * `api` the check whether the database can be written to.
+ * Connections of the `upkeep` pool by role, for services that run periodically and use one connection at a time: `liveness`
+ * counts the reaper, expiry, the tally and housekeeping, `scheduler` the actions due on tasks at an instant, `api` the check
+ * whether the database can be written to. `SilentAttempts` and `BuildWatch` share these connections.
  */
 const ROUNDS: { readonly [R in Role]: number } = { api: 1, scheduler: 1, worker: 0, liveness: 4 }
 
-/** What is left of the two large pools where a node may open only few connections. */
+/** Minimum size of each of the two large pools if a node may open only few connections. */
 const FEWEST = 4
 
 type ConnectionSettings = Pick<Config, 'roles' | 'databaseConnections'>
 
-/** The pools of a node, besides the one for requests. */
+/** The pools of a node, except the one for requests. */
 export interface Connections {
   readonly engine: Database
   readonly upkeep: Database
@@ -90,7 +90,7 @@ export function openConnections(
   }
 }
 
-/** How many connections such a node opens at most. They are opened when they are needed. */
+/** Returns the maximum number of connections that such a node opens. They are opened when they are needed. */
 export function mostConnections(
   settings: ConnectionSettings,
   { isExternal }: { readonly isExternal: boolean },
@@ -111,7 +111,7 @@ export function sharesOf({ roles, databaseConnections }: ConnectionSettings): {
   return { engine, requests: Math.max(Math.min(FEWEST, requests), requests - left) }
 }
 
-/** What no setting changes. */
+/** Returns the connections that no setting changes. */
 function besides(roles: readonly Role[]): number {
   const delivery = roles.some((role) => role !== 'scheduler') ? DELIVERY_CONNECTIONS : 0
   return roundsOf(roles) + delivery + CLOCK_CONNECTIONS + HEARTBEAT_CONNECTIONS + WAKE_UP_CONNECTIONS

@@ -1,4 +1,4 @@
-/** What the roles of a node share: who it is, its connections, its clock, and how it hears of other nodes. */
+/** What the roles of a node share: its identity, its connections, its clock, and its wake-ups. */
 
 import { Readiness } from '../api/http/readiness.ts'
 import { uuidv7 } from '../core/ids.ts'
@@ -30,42 +30,42 @@ import { isForThisMachine, isLoopback } from './loopback.ts'
 
 const DAY_MS = 86_400_000
 
-/** A receiver of events may take a third of a lease to answer: with the default settings that is 10 s. */
+/** A receiver of events may take a third of this lease to answer: with the default settings, 10 s. */
 const LEASES_OF_SUBSCRIPTIONS = 2
 
-/** What a node is told to be. */
+/** Options of a node. */
 export interface NodeOptions {
   readonly config: Config
-  /** For what users ask through the API. */
+  /** For requests of users through the API. */
   readonly db: Database
-  /** Where that database is: everything else has connections of its own, which no request can use up. */
+  /** The address of that database: all other parts open their own connections, which requests cannot use up. */
   readonly databaseUrl: string
-  /** The database's address as people may see it. */
+  /** The address of the database as users may see it. */
   readonly databasePlace: string
-  /** Whether the database is embedded: then no other node is on it, and none must be told what happens here. */
+  /** Whether the database is embedded: then no other node uses it, and no wake-ups are sent. */
   readonly isEmbedded: boolean
-  /** Where the node may make a key for secrets: in the data directory of its own database. */
+  /** Where the node may create a key for secrets: in the data directory of its own database. */
   readonly ownKeyFile: OwnKeyFile | null
   readonly version: string
-  /** Where the built dashboard lies. */
+  /** Directory of the built dashboard. */
   readonly dashboardDir: string
   readonly log: Logger
-  /** The last migration that this build knows. */
+  /** The last migration that this build includes. */
   readonly lastMigration: number
-  /** The database no longer admits this build: the node must stop. */
+  /** Called when the database no longer admits this build: the node must stop. */
   onTooOld(reason: string): void
-  /** This node was declared dead by others: the process must end. */
+  /** Called when another node has declared this one dead: the process must exit. */
   onDeclaredDead(): void
 }
 
-/** The parts that the roles of a node are built on. */
+/** The shared parts of the roles of a node. */
 export interface Foundations extends NodeOptions {
   readonly id: string
   readonly clock: DatabaseClock
   readonly connections: Connections
   readonly definitions: Definitions
   readonly wakeUps: WakeUps
-  /** Wake-ups of other nodes; null where there are none. */
+  /** Wake-ups of other nodes; null if there can be none. */
   readonly distant: PostgresWakeUps | null
   readonly facilities: Facilities
   /** Runs on nodes with the role api. */
@@ -79,10 +79,10 @@ export interface Foundations extends NodeOptions {
   readonly resolver: NameResolver
   readonly userAgent: string
   readonly allowPrivateAddresses: boolean
-  /** Networks among those that tasks may reach even if the others may not. */
+  /** Private networks that tasks may reach even if other private addresses are not allowed. */
   readonly allowedNetworks: readonly Network[]
   readonly projectSettings: ProjectSettings
-  /** What this node may have open at once. */
+  /** How many files and connections this node may have open at once. */
   readonly files: FileShare
   readonly subscriptionLeaseMs: number
 }
@@ -151,7 +151,7 @@ export function layFoundations(options: NodeOptions): Foundations {
   }
 }
 
-/** With a warning where the limit of open files is too low for the calls that were asked for. */
+/** Divides the limit of open files; logs a warning if it is too low for the configured number of calls. */
 function filesOf({ config, isEmbedded }: NodeOptions, log: Logger): FileShare {
   const limit = openFileLimit()
   const databaseConnections = mostConnections(config, { isExternal: !isEmbedded })
@@ -167,13 +167,14 @@ function programMaximaOf(config: Config): ProgramMaxima | null {
   return maxima && { ...maxima, network, labels: config.labels }
 }
 
-/** Listening needs a session that lasts, which a pooler may not give. */
+/** Returns the address for listening, which needs a permanent session that a pooler may not provide; null if there is none. */
 const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl: string) =>
   databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
 
 /**
- * Whoever can use a server that is for this machine alone is on it and reaches what it reaches; unless the operator has said
- * what tasks may reach. A node without the API does not know who may use those that have it.
+ * Whether tasks may reach private addresses. By default they may if only users of this machine can use the server, because they
+ * can reach the same addresses themselves, unless the operator has listed the networks that tasks may reach. A node without the
+ * API does not know who can use the nodes that have it, so its tasks may not.
  */
 export const reachesPrivate = (config: Config) =>
   config.privateAddresses === 'auto'

@@ -1,4 +1,4 @@
-/** One node: the services of its roles, wired together. Nothing else knows more than one of them. */
+/** One node: starts the services of its roles and connects them. No other module knows more than one role. */
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HealthServer } from '../api/http/health-server.ts'
@@ -24,13 +24,13 @@ import { workerRole } from './roles/worker.ts'
 /** A node that has started. */
 export interface Node {
   readonly id: string
-  /** Where the API answers; without that role, where `/healthz` and `/readyz` do. */
+  /** The address of the API; without that role, the address of `/healthz` and `/readyz`. */
   readonly url: string
-  /** How far the database's clock is from this machine's, in milliseconds. */
+  /** Difference between the database's clock and this machine's, in milliseconds. */
   readonly clockOffsetMs: number
-  /** Whether requests need no key: only this machine can send them, and the installation has none. */
+  /** Whether requests need no key: only this machine can send them, and the installation has no keys. */
   readonly isOpen: boolean
-  /** Whether its worker runs programs; null without one. */
+  /** Whether its worker runs programs; null if it has no worker. */
   readonly programs: ProgramsState | null
   stop(): Promise<void>
 }
@@ -45,7 +45,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const api = has('api') ? await orClose(foundations, () => apiRole(foundations, certificate)) : null
   const server =
     api?.server ?? new HealthServer({ readiness, host: config.host, port: config.port, certificate })
-  // Services stop last first: a stopping node answers requests until its runs have ended.
+  // Services stop in reverse order: a stopping node answers requests until its runs have ended.
   const services: Service[] = [
     ...presence(foundations, work?.worker ?? null),
     foundations.vault,
@@ -73,14 +73,14 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   }
 }
 
-/** The certificate of the node and where it is; null for a node that speaks without TLS. */
+/** Returns the certificate of the node and its files; null for a node without TLS. */
 async function tlsOf({ tlsCert: certFile, tlsKey: keyFile }: Config) {
   if (certFile === null || keyFile === null) return null
   const files = { certFile, keyFile }
   return { files, certificate: await readCertificate(files) }
 }
 
-/** What could not be put together leaves no connection behind. */
+/** Closes the connections if `make` fails. */
 async function orClose<T>({ connections }: Foundations, make: () => Promise<T>): Promise<T> {
   try {
     return await make()
@@ -90,7 +90,7 @@ async function orClose<T>({ connections }: Foundations, make: () => Promise<T>):
   }
 }
 
-/** What every node has, whatever its roles: connections, a clock, a heartbeat, wake-ups. */
+/** The services of every node, whatever its roles: connections, a clock, a heartbeat, wake-ups. */
 function presence(foundations: Foundations, worker: Worker | null): Service[] {
   const { id, clock, log, connections, distant, lastMigration, onTooOld } = foundations
   const { engine, upkeep } = connections
@@ -106,7 +106,7 @@ function presence(foundations: Foundations, worker: Worker | null): Service[] {
   ]
 }
 
-/** A node that cannot be sure of its lease suspends its worker before others take its runs. */
+/** A node that cannot be sure of its lease suspends its worker before other nodes take its runs. */
 function heartbeatOf(foundations: Foundations, worker: Worker | null): Heartbeat {
   const { id, config, connections, databaseUrl, log, version, onDeclaredDead } = foundations
   return new Heartbeat({

@@ -1,8 +1,8 @@
-/** Others could reach the API, and there is no key that they would need. */
+/** Other machines could reach the API, and there is no API key to protect it. */
 export class OpenHostError extends Error {
   override readonly name = 'OpenHostError'
   readonly host: string
-  /** The setting that tells of a proxy; null where it is the host itself that others reach. */
+  /** The setting that indicates a proxy; null if other machines can reach the host itself. */
   readonly proxy: string | null
 
   constructor(host: string, proxy: string | null) {

@@ -1,7 +1,7 @@
 /**
- * Addresses and tokens that are good by themselves: whoever has one may do what it was signed for, until it expires. They are JSON Web
- * Tokens under a key that is derived from the first secrets key of the node, so that every node with the same keys accepts what another
- * has signed. While keys are replaced, those signed under an older key of the ring stay good.
+ * Signed addresses and tokens: the bearer may do what one was signed for, until it expires. They are JSON Web Tokens under a
+ * key derived from the first secrets key of the node, so that every node with the same keys accepts what another has signed.
+ * While keys are being replaced, those signed under an older key of the ring stay valid.
  */
 import { hkdfSync } from 'node:crypto'
 import type { SignedClaims } from '../core/access/signed-claims.ts'
@@ -11,18 +11,18 @@ import type { Vault } from './vault.ts'
 
 const ALGORITHM = 'HS256'
 const KEY_BYTES = 32
-/** No other use of the secrets keys derives the same key. */
+/** Makes the derived key different from those of all other uses of the secrets keys. */
 const DERIVED_FOR = 'belfry signed addresses'
 
 export type Verified =
   | { readonly ok: true; readonly claims: SignedClaims }
-  /** Reads on after `The address`. */
+  /** Completes a sentence that begins with `The address`. */
   | { readonly ok: false; readonly reason: string }
 
 export class AddressSigner {
   readonly #vault: Pick<Vault, 'requireRing' | 'ring'>
   readonly #clock: Clock
-  /** Derived keys by the fingerprint of the key that they come from. */
+  /** Derived keys, by the fingerprint of the key that they are derived from. */
   readonly #derived = new Map<string, Uint8Array>()
 
   constructor({
@@ -36,7 +36,7 @@ export class AddressSigner {
     this.#clock = clock
   }
 
-  /** Signs for one purpose; what was signed for another is not accepted for it. A node without keys refuses. */
+  /** Signs claims for one purpose; they are not accepted for another. Throws on a node without keys. */
   async sign(purpose: string, claims: SignedClaims, expiresAt: number): Promise<string> {
     const { first } = this.#vault.requireRing()
     const { SignJWT } = await import('jose')

@@ -1,6 +1,7 @@
 /**
- * Tokens of single attempts: what a program is run with on a machine that is not trusted. A token names one attempt, of one worker,
- * and expires with it. That the attempt is still in progress it cannot say: whoever accepts one compares its fence with the agenda.
+ * Tokens of single attempts, for programs on machines that are not trusted. A token names one attempt of one worker, and
+ * expires with it. It cannot show that the attempt is still in progress: a handler that accepts one compares its fence with the
+ * agenda.
  */
 import type { SignedClaims } from '../core/access/signed-claims.ts'
 import type { TokenAttempt } from '../core/access/token-attempt.ts'
@@ -11,10 +12,10 @@ const PURPOSE = 'attempt'
 
 export type VerifiedAttempt =
   | { readonly ok: true; readonly attempt: TokenAttempt }
-  /** Reads on after `The attempt token`. */
+  /** Completes a sentence that begins with `The attempt token`. */
   | { readonly ok: false; readonly reason: string }
 
-/** Whether a bearer token is of this kind; tokens of workers and API keys have other forms. */
+/** Returns whether a bearer token is an attempt token; tokens of workers and API keys have other forms. */
 export const isAttemptToken = (token: string): boolean => token.split('.').length === 3
 
 export function issueAttemptToken(

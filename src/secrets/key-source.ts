@@ -1,4 +1,7 @@
-/** Where a node has its keys from: its settings, a file that is read again when it changes, or a file that it makes itself. */
+/**
+ * Where a node gets its keys: from its settings, from a file that is read again when it changes, or from a file that it creates
+ * itself.
+ */
 import {
   closeSync,
   fsyncSync,
@@ -11,29 +14,29 @@ import {
 } from 'node:fs'
 import { type KeyRing, newKey, parseKeyRing } from '../core/secret/key-ring.ts'
 
-/** Where keys are looked for. */
+/** Where to look for keys. */
 export interface KeySettings {
-  /** Keys as the environment has them. */
+  /** Keys from the environment. */
   readonly keys: string | null
   /** A file that must exist. */
   readonly file: string | null
-  /** The file in the data directory of an embedded database, which is made when it is first needed. */
+  /** The file in the data directory of an embedded database, which is created when it is first needed. */
   readonly ownFile: OwnKeyFile | null
 }
 
-/** A file in a directory that may be another user's. */
+/** A file in a directory that may belong to another user. */
 export interface OwnKeyFile {
   readonly path: string
-  /** Does something with the rights that this process should have there. It is over when this returns. */
+  /** Runs `work` synchronously with the privileges that this process should have in that directory. */
   withRights<T>(work: () => T): T
 }
 
-/** Keys that cannot be read; the message says why and what would be right. */
+/** Keys that cannot be read; the message says why and what is expected. */
 export class KeySourceError extends Error {
   override readonly name = 'KeySourceError'
 }
 
-/** The keys, and whether others on the machine can read them. */
+/** The keys, and the path of their file if other users of the machine can read it. */
 export interface ReadKeys {
   readonly ring: KeyRing | null
   readonly openTo: string | null
@@ -44,14 +47,14 @@ const NO_KEYS: ReadKeys = { ring: null, openTo: null }
 export class KeySource {
   readonly #settings: KeySettings
   #read: ReadKeys | undefined
-  /** By which a change of the file is noticed. */
+  /** Identifies the state of the file, so that a change is noticed. */
   #mark: string | undefined
 
   constructor(settings: KeySettings) {
     this.#settings = settings
   }
 
-  /** The keys as they are now. */
+  /** Returns the current keys. */
   read(): ReadKeys {
     const { keys, file, ownFile } = this.#settings
     if (keys !== null) {
@@ -78,7 +81,7 @@ export class KeySource {
     }
   }
 
-  /** Makes a key where that is this node's to do; of two who do so at once one makes it, and both read it. */
+  /** Creates a key if this node is responsible for it; if two processes do so at once, one creates it and both read it. */
   make(): boolean {
     const { keys, file, ownFile } = this.#settings
     if (keys !== null || file !== null || ownFile === null) return false

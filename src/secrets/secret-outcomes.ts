@@ -1,4 +1,6 @@
-/** What becomes of attempts that refer to secrets: without their values, and with a reason where these could not be had. */
+/**
+ * Outcomes of attempts that refer to secrets: without the values of the secrets, and with a reason if these could not be read.
+ */
 import type { Outcome } from '../core/run/outcome.ts'
 import type { UnusableSecret } from '../core/secret/filled-action.ts'
 import type { Redactor } from '../core/secret/redactor.ts'
@@ -9,10 +11,12 @@ export type Unread =
   | Extract<ReadValues, { ok: false }>
   | { readonly ok: false; readonly reason: 'no_database' }
 
-/** The database does not answer: the run goes back, and is taken again when it does. */
+/** The database does not answer: the run is handed back, and claimed again when it does. */
 export const UNREAD = { ok: false, reason: 'no_database' } as const
 
-/** The outcome of an attempt whose secrets cannot be read. It is retried only if another node may be able to read them. */
+/**
+ * Returns the outcome of an attempt whose secrets cannot be read. It is retried only if another node may be able to read them.
+ */
 export function secretFailure(read: Unread): Outcome & { readonly kind: 'failed' } {
   switch (read.reason) {
     case 'no_database':
@@ -32,7 +36,7 @@ export function secretFailure(read: Unread): Outcome & { readonly kind: 'failed'
   }
 }
 
-/** A value that cannot stand where the action refers to it. */
+/** Returns the outcome for a value that cannot be used where the action refers to it. */
 export const unusable = ({ message }: UnusableSecret): Outcome => failure('secret_unusable', message)
 
 const unavailable = (message: string) => ({ ...failure('secrets_unavailable', message), retryable: true })
@@ -40,7 +44,7 @@ const unavailable = (message: string) => ({ ...failure('secrets_unavailable', me
 const failure = (code: string, message: string) =>
   ({ kind: 'failed', retryable: false, error: { code, message } }) as const
 
-/** The outcome without the values. */
+/** Returns the outcome with the secret values redacted. */
 export function redacted(outcome: Outcome, redactor: Redactor): Outcome {
   const error = 'error' in outcome ? { error: redactor.value(outcome.error) } : {}
   const output = 'output' in outcome ? { output: redactor.value(outcome.output) } : {}

@@ -1,21 +1,21 @@
-/** Secrets that sign, as they are stored: encrypted once every node can read them so. */
+/** Signing secrets as stored: encrypted once every node can read encrypted values. */
 import type { Database } from '../store/database/database.ts'
 import { closeForSealing } from '../store/secrets/keys.ts'
 import { signingBinding, subscriptionBinding, type Vault } from './vault.ts'
 
-/** A secret as it is stored. */
+/** A secret as stored. */
 export interface StoredSecret<T> {
   readonly secret: T
   readonly keyId: string | null
 }
 
-/** Whose secret it is. */
+/** The object that a secret belongs to. */
 interface Owner {
   readonly id: string
   readonly projectId: string
 }
 
-/** Encrypts a secret that signs requests; plain where a node could not read it, until all can. */
+/** Encrypts a secret that signs requests; returns it plain as long as a node could not read it encrypted. */
 export async function sealSigning(
   vault: Vault,
   db: Database,
@@ -28,7 +28,7 @@ export async function sealSigning(
   return { secret: sealed, keyId }
 }
 
-/** The same for the secret of a subscription, which is a text. */
+/** The same for the secret of a subscription, which is text. */
 export async function sealSubscription(
   vault: Vault,
   db: Database,
@@ -47,7 +47,7 @@ async function sealingRing(vault: Vault, db: Database) {
   return closed ? vault.ring : null
 }
 
-/** The secret itself; throws where this node cannot read it, so that nothing is sent that is not signed. */
+/** Decrypts a secret; throws if this node cannot read it, so that no request is sent unsigned. */
 export function openSigning(vault: Vault, stored: Owner & StoredSecret<Buffer>): Buffer {
   const { id, projectId, secret, keyId } = stored
   if (keyId === null) return secret

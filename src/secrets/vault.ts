@@ -1,7 +1,7 @@
 /**
- * The keys of a node, and what it reads with them. The database knows the fingerprints of all keys in use: a node that does not hold all
- * of them says so, in its log and in the list of nodes, and stops offering to run what refers to secrets. It notices by itself when
- * its file of keys, or the keys in use, change.
+ * The keys of a node, and the values that it reads with them. The database stores the fingerprints of all keys in use: a node
+ * that does not have all of them reports this in its log and in the list of nodes, and stops offering to perform runs that
+ * refer to secrets. It notices by itself when its key file, or the keys in use, change.
  */
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../core/errors.ts'
@@ -24,23 +24,23 @@ export interface VaultOptions {
   readonly db: Queryable
   readonly log: Logger
   readonly source: KeySource
-  /** The node whose row tells how it stands; null where there is none. */
+  /** The node whose row stores the state of the keys; null if there is none. */
   readonly nodeId: string | null
-  /** What the node offers besides. */
+  /** The other labels that the node offers. */
   readonly labels: readonly string[]
 }
 
-/** How often keys are compared with those in use, and a file of keys is looked at. */
+/** Interval at which keys are compared with those in use, and the key file is checked. */
 export const CHECK_KEYS_EVERY_MS = 2_000
-/** A new value of a secret is used by all nodes after this time. */
+/** All nodes use a new value of a secret after this time. */
 export const VALUES_KEPT_MS = 1_000
 const MAX_VALUES_KEPT = 1_000
 
-/** The values of some secrets, or why they cannot be told. */
+/** The values of some secrets, or why they could not be read. */
 export type ReadValues =
   | { readonly ok: true; readonly values: ReadonlyMap<string, string> }
   | { readonly ok: false; readonly reason: 'missing' | 'damaged'; readonly name: string }
-  /** This node does not hold the key: another one may. */
+  /** This node does not have the key; another one may. */
   | { readonly ok: false; readonly reason: 'no_key' }
 
 export class Vault extends LoopService {
@@ -62,7 +62,7 @@ export class Vault extends LoopService {
     this.#options = options
   }
 
-  /** It knows how it stands before its start is over. Keys that cannot be read are a reason not to start. */
+  /** The state is known when this returns. Throws if keys exist but cannot be read, so that the node does not start. */
   override async start(): Promise<void> {
     await this.runOnce()
     super.start()
@@ -77,46 +77,46 @@ export class Vault extends LoopService {
     return this.#state === 'ready'
   }
 
-  /** Whether anything in the database is encrypted. Once something was, it is taken to be so. */
+  /** Returns whether anything in the database is encrypted. Once true, the result stays true. */
   async isInUse(): Promise<boolean> {
     this.#isInUse ||= (await this.#options.db.run(keysInUse())).length > 0
     return this.#isInUse
   }
 
-  /** The labels that the node offers as things are. */
+  /** The labels that the node currently offers. */
   get labels(): readonly string[] {
     return offeredLabels([...this.#options.labels, ...this.#offered], this.isReady)
   }
 
-  /** What the node can do besides, as it has found out. */
+  /** Sets the labels of capabilities that the node has detected. */
   async offer(labels: readonly string[]): Promise<void> {
     this.#offered = labels
     this.#isNoted = false
     await this.#enter(this.#state)
   }
 
-  /** Whether this node can sign as projects ask for. Where it cannot, it must send nothing. */
+  /** Whether this node can sign requests as projects require. If not, it must send none. */
   get canSign(): boolean {
     return this.isReady || !this.#isSigningSealed
   }
 
-  /** Whether it can perform runs: without its keys it can neither sign requests nor send mail as projects ask for. */
+  /** Whether it can perform runs: without its keys, it can neither sign requests nor send mail as projects require. */
   get canPerform(): boolean {
     return this.canSign && (this.isReady || !this.#isInMail)
   }
 
-  /** Calls back when the state has changed. */
+  /** Calls the listener when the state has changed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Reads keys and fingerprints anew; tests call this instead of waiting. */
+  /** Reads keys and fingerprints again; tests call this instead of waiting. */
   async runOnce(): Promise<undefined> {
     const { db, source } = this.#options
     const inUse = (await db.run(keysInUse())).map(({ fingerprint }) => fingerprint)
     this.#isInUse ||= inUse.length > 0
     let keys = source.read()
-    // With keys in use and none here, the file was lost: a new one would hide that.
+    // If keys are in use but this node has none, the file was lost: a new key would hide that.
     if (keys.ring === null && inUse.length === 0 && source.make()) keys = source.read()
     this.#warnOfOpenFile(keys.openTo)
     const had = this.#fingerprints
@@ -131,13 +131,13 @@ export class Vault extends LoopService {
     await this.#enter(keys.ring === null ? 'no_key' : this.#missing.length > 0 ? 'other_key' : 'ready')
   }
 
-  /** The ring to encrypt with; refuses where what it encrypts could not be read with the rest. */
+  /** Returns the ring to encrypt with; throws if this node cannot read everything that is encrypted. */
   requireRing(): KeyRing {
     if (this.#ring !== null && this.isReady) return this.#ring
     throw new Refusal('secrets_unavailable', `${this.#sentence()} ${ADVICE}`)
   }
 
-  /** The ring, for what has to be read as far as possible. */
+  /** The ring, for values that are read as far as possible. */
   get ring(): KeyRing | null {
     return this.#ring
   }
@@ -147,7 +147,7 @@ export class Vault extends LoopService {
     return this.#ring?.keys.map(({ fingerprint }) => fingerprint) ?? []
   }
 
-  /** The values of secrets as they are now, or were a moment ago. */
+  /** Returns the values of secrets, at most `VALUES_KEPT_MS` old. */
   async read(projectId: string, names: readonly string[]): Promise<ReadValues> {
     const key = JSON.stringify([projectId, ...names])
     const kept = this.#kept.get(key)
@@ -161,12 +161,12 @@ export class Vault extends LoopService {
     return reading
   }
 
-  /** A secret was changed here: what is kept of it is out of date. */
+  /** Discards cached values, because a secret was changed here. */
   forget(): void {
     this.#kept.clear()
   }
 
-  /** Every value that attempts in progress may have been given, for taking them out of what they tell. */
+  /** Returns every value that attempts in progress may have received, for redacting their output. */
   async readEvery(projectId: string, names: readonly string[]): Promise<NamedValue[]> {
     const rows = await this.#options.db.run(readEverySecret(projectId, names))
     return rows.flatMap((row): NamedValue[] => {
@@ -193,7 +193,7 @@ export class Vault extends LoopService {
     return this.#ring?.open({ keyId, sealed: value }, secretBinding({ projectId, name, version }))
   }
 
-  /** A key came into use since the last look: until it is here, the node offers nothing that may need it. */
+  /** A key has come into use since the last check: until this node has it, it offers nothing that may need it. */
   async #lacksKey({ keyId }: StoredVersion): Promise<ReadValues> {
     this.#missing = [keyId]
     await this.#enter('other_key')
@@ -246,7 +246,7 @@ export class Vault extends LoopService {
 
 const ADVICE = 'Set BELFRY_SECRETS_KEY or --secrets-key-file to the same keys on every node.'
 
-/** What the value of a secret is authenticated as. */
+/** The data with which the value of a secret is authenticated. */
 export const secretBinding = ({
   projectId,
   name,

@@ -18,7 +18,7 @@ import { OpenHostError } from '../open-host.ts'
 
 /** The services of the role, and the server that must start after them. */
 export interface ApiRole {
-  /** What serves requests, in the order of starting; the server comes after them. */
+  /** The services in the order in which they start; the server starts after them. */
   readonly services: readonly Service[]
   readonly server: HttpServer
   readonly keys: KeyBook
@@ -69,7 +69,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     clock,
     log,
     adminKey: config.adminKey,
-    // Whoever has set up a provider means that people sign in.
+    // Configuring a provider means that people must sign in.
     isLoopback: isForThisMachine(config) && config.oidcIssuer === null,
   })
   const people = peopleOf(foundations)
@@ -106,7 +106,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
   return { services, server, keys }
 }
 
-/** How people sign in: through the provider, where there is one, and with keys. */
+/** How people sign in: through the provider, if one is configured, and with keys. */
 function peopleOf({ config, connections, wakeUps, log }: Foundations) {
   const provider = providerFrom(config)
   const rules = {

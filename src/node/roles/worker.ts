@@ -15,7 +15,7 @@ import { Worker } from '../../worker/worker.ts'
 import { type Foundations, reachesPrivate } from '../foundations.ts'
 import { isLoopback } from '../loopback.ts'
 
-/** The services of the role. The worker is also known to the scheduler and the heartbeat of its node. */
+/** The services of the role. The scheduler and the heartbeat of the node also use the worker. */
 export interface WorkerRole {
   readonly programs: Programs
   readonly worker: Worker
@@ -104,7 +104,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
   return { programs, worker, targets, deliverer }
 }
 
-/** The setting was validated when it was read. */
+/** Returns the mail settings, which were validated when they were read. */
 function mailOf({ smtpUrl, smtpFrom }: Config): MailOptions | null {
   const parsed = smtpUrl === null ? null : parseSmtpUrl(smtpUrl)
   return parsed?.ok ? { server: parsed.server, from: smtpFrom } : null

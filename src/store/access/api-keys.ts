@@ -1,12 +1,12 @@
-/** API keys: who they are for, what they allow, and how long. */
+/** API keys: their scope, their rights and their expiry. */
 import type { Reach, Role } from '../../core/access/role.ts'
 import type { KeyLimits } from '../../core/limits/limits.ts'
 import { list, part, sql } from '../database/sql.ts'
 
-/** A key as people see it. */
+/** An API key as users see it. */
 export interface ApiKeyRow extends Reach {
   readonly id: string
-  /** Null: a key of the installation. */
+  /** Null for a key of the installation. */
   readonly projectId: string | null
   readonly projectName: string | null
   readonly name: string
@@ -19,7 +19,7 @@ export interface ApiKeyRow extends Reach {
   readonly lastUsedAt: number | null
 }
 
-/** A key that is good, as far as a request needs to know it. */
+/** A valid key: the columns that authorizing a request needs. */
 export interface GoodKeyRow extends Reach {
   readonly id: string
   readonly name: string
@@ -40,20 +40,20 @@ export const findGoodKey = (hash: Buffer) => sql<GoodKeyRow>`
 export const goodKeyById = (id: string) => sql<GoodKeyRow>`
   select ${known} from api_key k where k.id = ${id} and ${good}`
 
-/** Those of the given keys that are good. */
+/** Returns which of the given keys are valid. */
 export const goodAmong = (ids: readonly string[]) => sql<{ id: string }>`
   select k.id from api_key k where k.id = any(${list(ids, (id) => id)}::uuid[]) and ${good}`
 
-/** One row when there is any key, be it revoked or expired. */
+/** Returns one row if any key exists, even a revoked or expired one. */
 export const anyKey = () => sql<{ id: string }>`select id from api_key limit 1`
 
-/** When keys were last used. A later use that was noted before stays. */
+/** Records when keys were last used; a later use that is already recorded stays. */
 export const noteUses = (uses: readonly { readonly id: string; readonly at: number }[]) => sql`
   update api_key k set last_used_at = to_timestamp(u.ms / 1000)
   from unnest(${list(uses, ({ id }) => id)}::uuid[], ${list(uses, ({ at }) => at)}::float8[]) as u(id, ms)
   where k.id = u.id and (k.last_used_at is null or k.last_used_at < to_timestamp(u.ms / 1000))`
 
-/** A key to be stored. */
+/** A key to insert. */
 export interface NewApiKey extends Reach {
   readonly id: string
   readonly projectId: string | null
@@ -66,7 +66,7 @@ export interface NewApiKey extends Reach {
 
 const texts = (values: readonly string[] | null) => values && list(values, (value) => value)
 
-/** How many good keys a project, or the installation, has. */
+/** Counts the valid keys of a project, or of the installation if null. */
 export const countGoodKeys = (projectId: string | null) => sql<{ count: number }>`
   select count(*)::integer as count from api_key k where k.project_id is not distinct from ${projectId}::uuid and ${good}`
 
@@ -77,7 +77,7 @@ export const insertKey = (key: NewApiKey) => sql<{ createdAt: number }>`
           ${key.limits?.requestRate ?? null}, ${key.limits?.minPeriodMs ?? null}::bigint, ${key.limits?.maxAheadMs ?? null}::bigint, ${key.limits?.maxPayloadBytes ?? null}::integer)
   returning created_at as "createdAt"`
 
-/** Which keys somebody may manage: those of a project, and those of the installation when it is their business. */
+/** Which keys a caller may manage: those of a project and, with `withInstallation`, those of the installation. */
 export interface KeyScope {
   readonly projectId: string
   readonly withInstallation: boolean
@@ -91,7 +91,7 @@ const shown = part`
   k.created_at as "createdAt", k.created_by as "createdBy", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
   k.rotated_to as "rotatedTo", k.last_used_at as "lastUsedAt"`
 
-/** Newest first. */
+/** Lists keys, newest first. */
 export const listKeys = (scope: KeyScope, { before, limit }: { before: string | null; limit: number }) =>
   sql<ApiKeyRow>`
   select ${shown} from api_key k left join project p on p.id = k.project_id
@@ -101,7 +101,7 @@ export const listKeys = (scope: KeyScope, { before, limit }: { before: string | 
 export const readKey = (scope: KeyScope, id: string) => sql<ApiKeyRow>`
   select ${shown} from api_key k left join project p on p.id = k.project_id where k.id = ${id} and ${within(scope)}`
 
-/** Makes others who change the key wait; no row when there is none. */
+/** Locks a key against concurrent changes; no row if it does not exist. */
 export const lockKey = (scope: KeyScope, id: string) => sql<{ id: string }>`
   select k.id from api_key k where k.id = ${id} and ${within(scope)} for update`
 
@@ -110,22 +110,25 @@ export const setKeyLimits = (id: string, limits: KeyLimits) => sql`
     max_ahead_ms = ${limits.maxAheadMs}::bigint, max_payload_bytes = ${limits.maxPayloadBytes}::integer
   where id = ${id}`
 
-/** Ends a key for good; one that has ended already stays as it is. No row: there is none. */
+/** Revokes a key permanently; the time of an earlier revocation stays. No row if the key does not exist. */
 export const revokeKey = (scope: KeyScope, id: string) => sql<{ id: string }>`
   update api_key k set revoked_at = coalesce(k.revoked_at, now()) where k.id = ${id} and ${within(scope)} returning k.id`
 
-/** A key that takes the place of another. */
+/** A key that replaces another. */
 export interface Successor {
   readonly id: string
   readonly hash: Buffer
   readonly hint: string
   readonly createdBy: string | null
   readonly expiresAt: number | null
-  /** For how long the old one is good beside it. */
+  /** How long the old key stays valid beside this one. */
   readonly overlapMs: number
 }
 
-/** Makes a key with the rights of another, which ends after the overlap. No row: that one has ended or was rotated before. */
+/**
+ * Inserts a key with the rights of an old one, which expires after the overlap. No row if the old key is no longer valid or was
+ * rotated before.
+ */
 export const rotateKey = (scope: KeyScope, id: string, successor: Successor) => sql<{ id: string }>`
   with old as (
     select k.* from api_key k where k.id = ${id} and ${within(scope)} and ${good} and k.rotated_to is null for update

@@ -1,8 +1,8 @@
-/** People who have signed in, and the roles that members are given. */
+/** People who have signed in, and the roles of members. */
 import type { Role } from '../../core/access/role.ts'
 import { list, part, sql } from '../database/sql.ts'
 
-/** A person as the provider described them. */
+/** A person as the identity provider describes them. */
 export interface Identity {
   readonly issuer: string
   readonly subject: string
@@ -12,7 +12,7 @@ export interface Identity {
   readonly groups: readonly string[]
 }
 
-/** Creates the person, or replaces what was known of them. */
+/** Creates the person, or replaces the stored identity. */
 export const savePerson = (id: string, { issuer, subject, email, name, groups }: Identity) => sql<{
   id: string
 }>`
@@ -22,7 +22,7 @@ export const savePerson = (id: string, { issuer, subject, email, name, groups }:
     email = excluded.email, name = excluded.name, groups = excluded.groups, signed_in_at = now()
   returning id`
 
-/** Who has signed in at some time, and whether they still are. */
+/** A person who has signed in at least once, and how many sessions they have. */
 export interface PersonRow extends Identity {
   readonly id: string
   readonly createdAt: number
@@ -42,14 +42,14 @@ export const listPeople = ({ after, limit }: { after: string | null; limit: numb
 export const findPerson = (id: string) => sql<{ id: string; name: string; email: string | null }>`
   select id, coalesce(name, email, subject) as name, email from person where id = ${id}`
 
-/** By what a member is recognised. */
+/** What a member is identified by. */
 export const MEMBER_KINDS = ['email', 'group'] as const
 export type MemberKind = (typeof MEMBER_KINDS)[number]
 
-/** Whom a role is given to. */
+/** A member: who has a role. */
 export interface MemberRow {
   readonly id: string
-  /** Null: a member of the installation. */
+  /** Null for a member of the installation. */
   readonly projectId: string | null
   readonly kind: MemberKind
   readonly who: string
@@ -74,7 +74,7 @@ export const findMember = (
 
 export type NewMember = Omit<MemberRow, 'createdAt'>
 
-/** Adds a member, or changes the role of the one that is there. No row: there are as many as there may be. */
+/** Adds a member, or changes the role of an existing one. No row if the maximum number of members is reached. */
 export const saveMember = (
   { id, projectId, kind, who, role, createdBy }: NewMember,
   maxMembers: number,

@@ -1,22 +1,22 @@
-/** Sessions of people who are signed in at the dashboard. */
+/** Dashboard sessions. */
 import type { Role } from '../../core/access/role.ts'
 import { list, part, sql } from '../database/sql.ts'
 
-/** When sessions end, and whose sessions are good at all. */
+/** When sessions end, and which people's sessions are valid. */
 export interface SessionRules {
   readonly idleMinutes: number
   readonly maxHours: number
-  /** The provider in use; people of others are not signed in. Null: none is. */
+  /** The configured provider; sessions of people from other providers are invalid. Null if no provider is configured. */
   readonly issuer: string | null
 }
 
-/** A role that a person has; in the installation where there is no project. */
+/** A role of a person: in a project, or in the installation if `projectId` is null. */
 export interface GivenRole {
   readonly projectId: string | null
   readonly role: Role
 }
 
-/** A session that is good, as far as its own row says; that of a key needs a good key as well. */
+/** A session that is valid by its own row; the session of a key also needs that key to be valid. */
 export interface SessionRow {
   readonly id: string
   readonly tokenHash: string
@@ -35,7 +35,7 @@ const isGood = ({ idleMinutes, maxHours, issuer }: SessionRules) => part`
   and s.created_at > now() - make_interval(hours => ${maxHours}::integer)
   and (s.person_id is null or p.issuer = ${issuer}::text)`
 
-/** Those of the sessions that are good, by the hash of their token in base64, with the roles that people have right now. */
+/** Returns the valid sessions among those with the given token hashes (base64), with the current roles of their people. */
 export const goodSessions = (tokenHashes: readonly string[], rules: SessionRules) => sql<SessionRow>`
   select s.id, encode(s.token_hash, 'base64') as "tokenHash", encode(s.key_hash, 'base64') as "keyHash",
          s.person_id as "personId", p.email, p.name, p.subject,
@@ -48,7 +48,7 @@ export const goodSessions = (tokenHashes: readonly string[], rules: SessionRules
   where s.token_hash = any(array(select decode(t, 'base64') from unnest(${list(tokenHashes, (hash) => hash)}::text[]) t))
     and ${isGood(rules)}`
 
-/** A session to be stored: of a person, or of whoever knows a key. */
+/** A session to insert: of a person, or of the bearer of a key. */
 export interface NewSession {
   readonly id: string
   readonly tokenHash: string
@@ -60,7 +60,7 @@ export const insertSession = ({ id, tokenHash, personId, keyHash }: NewSession) 
   insert into session (id, token_hash, person_id, key_hash)
   values (${id}, decode(${tokenHash}, 'base64'), ${personId}, decode(${keyHash}::text, 'base64'))`
 
-/** Whose sessions. */
+/** Whose sessions: those of a person or of a key. */
 export type Holder = Pick<NewSession, 'personId' | 'keyHash'>
 
 const heldBy = ({ personId, keyHash }: Holder) =>
@@ -68,7 +68,7 @@ const heldBy = ({ personId, keyHash }: Holder) =>
     ? part`key_hash = decode(${keyHash}::text, 'base64')`
     : part`person_id = ${personId}::uuid`
 
-/** Ends all but those that were used last. */
+/** Ends all sessions of the holder except the `kept` most recently used. */
 export const endSessionsBeyond = (holder: Holder, kept: number) => sql<{ id: string }>`
   delete from session where id in (
     select id from session where ${heldBy(holder)} order by seen_at desc, id desc offset ${kept}::integer)
@@ -80,12 +80,12 @@ export const endSession = (id: string) =>
 export const endSessionsOf = (holder: Holder) => sql<{ id: string }>`
   delete from session where ${heldBy(holder)} returning id`
 
-/** Notes that sessions were used. */
+/** Records that sessions were used. */
 export const noteSeen = (ids: readonly string[]) => sql`
   update session set seen_at = now()
   where id = any(${list(ids, (id) => id)}::uuid[]) and seen_at < now() - interval '30 seconds'`
 
-/** Removes sessions that have ended by themselves. */
+/** Deletes sessions that have expired. */
 export const deleteEnded = ({ idleMinutes, maxHours }: SessionRules, limit: number) => sql<{ id: string }>`
   delete from session where id in (
     select id from session

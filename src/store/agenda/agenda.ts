@@ -1,4 +1,4 @@
-/** The due index: what comes due soon, and firing it. */
+/** The due index: reads rows that are due soon, and fires them. */
 
 import type { AgendaKind, SkipReason } from '../../core/run/run.ts'
 import { leftAlone } from '../database/left-alone.ts'
@@ -7,13 +7,13 @@ import { queued } from '../ready/put.ts'
 import type { Recovery } from './catch-up.ts'
 import { decidedColumns, firedColumns, livingWorker, nextRows, ownedShards } from './fire-parts.ts'
 
-/** A row that somebody must look at when its instant comes. */
+/** A row that the scheduler handles when its instant comes. */
 export interface DueRow {
   readonly runId: string
   readonly taskId: string
   readonly shard: number
   readonly kind: AgendaKind
-  /** What is `held` waits for an earlier run to end, what is `deferred` for the end of a blackout. */
+  /** A `held` row waits for an earlier run to end, a `deferred` row for the end of a blackout. */
   readonly state: 'scheduled' | 'retrying' | 'held' | 'deferred'
   readonly wakeAt: number
   readonly scheduledFor: number
@@ -26,26 +26,26 @@ export interface DueRow {
   readonly priority: number
 }
 
-/** A stretch of time to read. */
+/** The shards and the time range to read. */
 export interface Stretch {
   readonly shards: readonly number[]
-  /** Null: from the beginning of time. */
+  /** Null for no lower bound. */
   readonly from: number | null
   readonly until: number
   readonly limitPerShard: number
-  /** Runs that are known already, and are passed over. */
+  /** Runs that the caller already knows, which are skipped. */
   readonly except?: readonly string[]
 }
 
-/** Due rows as they travel: a column of all of them in one array literal each, null when there is none. */
+/** Due rows as PostgreSQL returns them: one array literal for each column, null if there are no rows. */
 type DueColumns = Readonly<Record<keyof DueRow, string | null>>
 
 /**
- * Reads what comes due in the given shards between two instants, but for what makes up for an outage. One index range a shard: a single
- * `shard = any(…) order by wake_at` would read every row of all of them before it knew the first. The answer
- * comes by columns: as thousands of rows the driver would spend five times as long on it. What is due at one instant
- * comes by id, which is the order it was written in: rows that are fired and ended together are then neighbours in the
- * table, and a quarter cheaper for the database.
+ * Reads the rows that come due in the given shards between two instants, except first attempts of catch-up runs. It scans one
+ * index range per shard: a single `shard = any(…) order by wake_at` would read every row of all of them before returning the
+ * first. The result is column-wise, because the driver takes five times as long for thousands of rows. Rows due at the same
+ * instant are ordered by id, which is the order in which they were written: rows that are fired and ended together are then
+ * neighbours in the table, which costs the database a quarter less.
  */
 export const lookAhead = (q: Stretch) => reading(selectDue(q), dueRows)
 
@@ -70,7 +70,7 @@ const selectDue = (q: Stretch) => sql<DueColumns>`
     order by wake_at, run_id
   ) due`
 
-/** Rows from their columns. */
+/** Builds rows from columns. */
 function dueRows([columns]: readonly DueColumns[]): DueRow[] {
   if (!columns) return []
   const words = (name: keyof DueRow) => elements(columns[name])
@@ -109,41 +109,41 @@ function dueRows([columns]: readonly DueColumns[]): DueRow[] {
 
 /** What the scheduler decided about a due row. */
 export interface Decision {
-  /** Not while another run of its task is active: it is skipped then, or waits for its turn. */
+  /** Whether the row must not run while another run of its task is active: it is then skipped, or waits for its turn. */
   readonly exclusive: boolean
-  /** Set for a row that may have to wait, or waited before: only `fireWithOverlap` fires it. */
+  /** Set for a row that may have to wait or has waited before: only `fireWithOverlap` fires it. */
   readonly turn: Turn | null
-  /** Set for a row that was missed and is not simply run or skipped: only `recover` carries it out. */
+  /** Set for a missed row that is neither simply run nor simply skipped: only `recover` handles it. */
   readonly recovery: Recovery | null
-  /** Occurrences from the row's own on that do not run, and why. Without `runFor` nothing runs at all. */
+  /** Occurrences, from the row's own on, that do not run, and why. Unless `runFor` is set, nothing runs at all. */
   readonly skip: Skip | null
-  /** Run it for a later occurrence than the row stands for: the latest of those that were missed. */
+  /** The latest missed occurrence, if the run is for it instead of the row's own. */
   readonly runFor: number | null
-  /** By how much that one is put off, if it is. */
+  /** Jitter of that occurrence, if it has any. */
   readonly runForJitterMs?: number | null
-  /** The row that follows. */
+  /** The next occurrence to write. */
   readonly next: NextOccurrence | null
-  /** `next` is only for the case that it does not run: it is the last, or its end writes what follows. */
+  /** Whether `next` applies only if the row is skipped: if it runs, it is the last one, or its end writes the next row. */
   readonly isLast: boolean
 }
 
-/** What becomes of a row that cannot start now. */
+/** What happens to a row that cannot start now. */
 export interface Turn {
-  /** It waits while fewer than this wait already. One that makes up for an outage always waits. */
+  /** The row waits while fewer rows than this already wait. A catch-up run always waits. */
   readonly places: number
-  /** Why it is skipped when there are as many. */
+  /** Reason for skipping the row if that many already wait. */
   readonly beyond: SkipReason
-  /** It takes the place of those that wait, and the runs that are active are cancelled for it. */
+  /** Whether the row replaces the rows that wait, and cancels the active runs. */
   readonly supersedes: boolean
-  /** It starts at this instant at the earliest, when a blackout is over. */
+  /** The earliest start: the end of a blackout. */
   readonly deferUntil: number | null
 }
 
-/** The row that follows. */
+/** The next occurrence of a task. */
 export interface NextOccurrence {
   readonly runId: string
   readonly at: number
-  /** By how much it is put off, if it is. */
+  /** Its jitter, if it has any. */
   readonly jitterMs?: number
 }
 
@@ -151,13 +151,13 @@ export interface NextOccurrence {
 export interface Skip {
   readonly runId: string
   readonly reason: SkipReason
-  /** The last occurrence that the skip speaks for. */
+  /** The last occurrence that the skip covers. */
   readonly until: number
-  /** How many it speaks for; null when they were too many to count. */
+  /** Number of occurrences that it covers; null if there were too many to count. */
   readonly count: number | null
 }
 
-/** The decision about most rows: run it, whatever else the task may be doing, and nothing follows. */
+/** The decision for most rows: run, regardless of other runs of the task, and write no next row. */
 export const JUST_RUN: Decision = {
   exclusive: false,
   turn: null,
@@ -168,30 +168,30 @@ export const JUST_RUN: Decision = {
   isLast: false,
 }
 
-/** A due row and what shall become of it. */
+/** A due row and the decision about it. */
 export interface Firing {
   readonly row: DueRow
   readonly decision: Decision
-  /** Give it to the worker of this process, which has room; otherwise it waits in ready. */
+  /** Whether the worker of this process, which has room, gets the run; otherwise the run goes to `ready`. */
   readonly startNow: boolean
-  /** The side lane that it waits in when it does not start, because there is no room for it. */
+  /** The side lane in which the run waits if it does not start because its line has no room. */
   readonly side?: number | null
 }
 
-/** A batch to fire, and by what right. */
+/** A batch to fire, with the leases that permit it. */
 export interface FireRequest {
   readonly nodeId: string
-  /** The shards that the rows are in, with the fences this node holds them by. */
+  /** The shards of the rows, with the fences under which this node owns them. */
   readonly shards: readonly { readonly id: number; readonly fence: number }[]
   readonly workerId: string | null
   readonly firings: readonly Firing[]
 }
 
-/** What came of a fire, as far as it is not what was asked for. */
+/** Result of a fire; lists only exceptions. */
 export interface FireResult {
-  /** False when the worker was declared dead: what should have started waits in ready instead. */
+  /** False if the worker was declared dead: the runs that should have started wait in `ready` instead. */
   readonly isWorkerAlive: boolean
-  /** Rows that were no longer as they were read, or are in a shard that has another owner by now. */
+  /** Rows that changed since they were read, or whose shard has another owner by now. */
   readonly gone: readonly string[]
   /** Rows that were recorded as skipped because a run of their task is active. */
   readonly blocked: readonly string[]
@@ -199,17 +199,17 @@ export interface FireResult {
   readonly lost: readonly number[]
 }
 
-/** Rows that just run: all of them start in the worker that is named, or all wait in ready. */
+/** Rows to fire without conditions: either all of them start in the named worker, or all wait in `ready`. */
 export interface PlainFireRequest extends Omit<FireRequest, 'firings'> {
   readonly rows: readonly DueRow[]
-  /** The side lanes that they wait in, in the same order; null for those that wait in their own. */
+  /** The side lanes in which the rows wait, in the same order; null for a row that waits in its own lane. */
   readonly sides?: readonly (number | null)[]
 }
 
 /**
- * Fires rows that just run. It does nothing for a row whose fence has moved since it was read, and nothing
- * at all when one of the shards has another owner by now: the key-share lock makes a new owner wait until
- * this statement has ended. Only exceptions are answered, because the caller knows what it asked for.
+ * Fires rows without conditions. A row whose fence has moved since it was read is left unchanged, and so are all rows if one of
+ * the shards has another owner by now: the key-share lock makes a new owner wait until this statement has ended. Only
+ * exceptions are returned, because the caller knows what it requested.
  */
 export const firePlain = (request: PlainFireRequest) =>
   reading(updatePlain(request), (answers): FireResult[] =>
@@ -221,7 +221,7 @@ export const firePlain = (request: PlainFireRequest) =>
     })),
   )
 
-/** `fired` is null when all of them were. */
+/** `fired` is null if all rows were fired. */
 interface PlainFireAnswer extends Omit<FireResult, 'gone' | 'blocked'> {
   readonly fired: readonly string[] | null
 }
@@ -251,32 +251,32 @@ const updatePlain = ({
          case when (select count(*) from fired) <> ${rows.length}::integer then array(select run_id from fired) end as fired,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
 
-/** Rows that start here, each followed by the next occurrence of its task. */
+/** Rows that start in this process, each followed by the next occurrence of its task. */
 export interface FollowedFireRequest extends Omit<FireRequest, 'firings' | 'workerId'> {
   readonly workerId: string
   readonly firings: readonly FollowedFiring[]
 }
 
-/** A due row, and the one that follows. */
+/** A due row and the next occurrence to write after it. */
 export interface FollowedFiring {
   readonly row: DueRow
   readonly decision: Pick<Decision, 'exclusive' | 'next'>
 }
 
-/** The constraint by which an occurrence has one row, whoever writes it. */
+/** The constraint that allows only one row per occurrence. */
 export const ONE_ROW_AN_OCCURRENCE = 'agenda_occurrence_is_unique'
 
-/** What came of it: rows that were not fired need `fire`, which knows what to do with them. */
+/** The rows that were not fired: the caller passes them to `fire`, which handles every case. */
 export interface FollowedFireResult {
   readonly left: readonly string[]
 }
 
 /**
- * Fires rows of recurring tasks that start in the worker of this process, as most do, and writes the next
- * occurrence of each. What was edited, is held up by another run of its task, or has lost its shard or its
- * worker is left alone and answered. It is `fire` without the cases: half of what that costs is joining them.
- * To be ready for a next occurrence that somebody else has written would make each insert a third dearer, so that is
- * an error about `ONE_ROW_AN_OCCURRENCE` instead, after which nothing has been fired.
+ * Fires rows of recurring tasks that start in the worker of this process, which is the common case, and writes the next
+ * occurrence of each. It leaves a row unchanged and returns it if the row was edited, is blocked by another run of its task, or
+ * has lost its shard or its worker. It is `fire` without the special cases: joining them is half of the cost. Tolerating a next
+ * occurrence that already exists would make each insert a third more expensive, so it raises an error about
+ * `ONE_ROW_AN_OCCURRENCE` instead, and nothing is fired.
  */
 export const fireRecurring = (request: FollowedFireRequest) =>
   reading(updateFollowed(request), (answers): FollowedFireResult[] => {
@@ -309,9 +309,9 @@ const updateFollowed = ({ nodeId, shards, workerId, firings }: FollowedFireReque
   select case when (select count(*) from fired) <> ${firings.length}::integer then array(select run_id from fired) end as fired`
 
 /**
- * Fires rows of any kind: each turns running, pending, or is recorded as skipped, and the next occurrence
- * is written, all in one statement. Overlap is decided by what this statement sees; the shard's lock
- * serialises such decisions, and no two of the firings may belong to one task.
+ * Fires rows of any kind: each becomes running or pending, or is recorded as skipped, and the next occurrence is written, all
+ * in one statement. Overlap is decided by the statement's snapshot; the lock on the shard serialises these decisions, and no
+ * two firings may belong to the same task.
  */
 export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<FireResult>`
   with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, asked as materialized (

@@ -1,34 +1,36 @@
-/** What an outage leaves behind: the rows that make up for it, and reading them, which nothing on time waits for. */
+/** Catching up after an outage: writing catch-up rows, and reading them separately so that runs on time never wait for it. */
 import { type MadeUp, misfired } from '../../core/policy/misfire.ts'
 import { list, part, reading, sql } from '../database/sql.ts'
 import type { DueRow, FireRequest, FireResult } from './agenda.ts'
 import { ownedShards } from './fire-parts.ts'
 
-/** A missed occurrence that still runs. */
+/** A missed occurrence that will still run. */
 export interface LateOccurrence extends MadeUp {
   readonly runId: string
 }
 
-/** What becomes of the occurrences of a task that were missed. */
+/** What happens to the missed occurrences of a task. */
 export interface Recovery {
-  /** Those that are run, in order. */
+  /** The missed occurrences that will run, in order. */
   readonly late: readonly LateOccurrence[]
-  /** Those that are not, named by the decision's `skip`, have failed rather than been skipped. */
+  /** Whether the others, which the decision's `skip` covers, are recorded as failed instead of skipped. */
   readonly hasFailed: boolean
-  /** The lane in which late runs of the row's own lane wait. */
+  /** The lane for catch-up runs of the row's lane. */
   readonly lane: number
 }
 
-/** What waits in a queue and makes up for an outage goes behind everything that is on time. */
+/** Added to the priority of a catch-up run, so that it is claimed after every run on time. */
 export const LATE_PRIORITY = 10_000
-/** Behind this are backfills, which wait in the same lanes and must not hold up what is owed. */
+/**
+ * Separates the priorities of catch-up runs, below it, from those of backfills, which wait in the same lanes and must not delay
+ * catch-up runs.
+ */
 const BEHIND_LATE = 15_000
 
 /**
- * Puts what makes up for an outage in the place of the row that was missed: a row for each occurrence that
- * still runs, one of history that speaks for those that do not, and the row of the next occurrence, in one
- * statement. Runs of a key or a handler stay in their lane, where places are counted and workers of users ask;
- * there they go behind by their priority.
+ * Replaces a missed row, in one statement, by a row for each occurrence that will still run, one history row that covers the
+ * others, and the row of the next occurrence. Runs with a key or a handler stay in their lane, where slots are counted and
+ * remote workers claim; there, their priority puts them last.
  */
 export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireResult>`
   with ${ownedShards({ nodeId, shards })}, asked as materialized (
@@ -81,24 +83,24 @@ export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireRes
   select true as "isWorkerAlive", '{}'::uuid[] as blocked, array(select run_id from asked where run_id not in (select run_id from gone)) as gone,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
 
-/** Occurrences of one task that are made up for, as rows to insert. */
+/** Catch-up occurrences of one task, as rows to insert. */
 export interface LateRows {
   readonly taskId: string
   readonly projectId: string
   readonly shard: number
   readonly version: number
-  /** What the first of them counts as. */
+  /** The ordinal of the first of them. */
   readonly ordinal: number
   readonly lane: number
-  /** The lane in which late runs of that lane wait. */
+  /** The lane for catch-up runs of `lane`. */
   readonly lateLane: number
   readonly priority: number
   readonly late: readonly LateOccurrence[]
 }
 
 /**
- * `place`: where late runs of a lane wait, which is made where it is not there yet. Those of a key or a handler stay in their
- * own lane.
+ * `place`: the lane for catch-up runs of `lane`, created if it does not exist. Runs with a key or a handler stay in their own
+ * lane.
  */
 export const lateLane = ({
   lane,
@@ -113,7 +115,7 @@ export const lateLane = ({
     select case when exists (select from own) then ${lateLane}::bigint else ${lane}::bigint end as id
   )`
 
-/** Puts late occurrences on the agenda for a change of their task; they wait where `recover` would let them wait. */
+/** Inserts catch-up rows because of a change of their task, in the same lanes as `recover`. */
 export const insertLate = (it: LateRows) => sql`
   with ${lateLane(it)}
   insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
@@ -132,18 +134,18 @@ function lateOf(firings: FireRequest['firings']) {
   )
 }
 
-/** When the late run before one began. */
+/** When the previous catch-up run of a task started. */
 export interface LateStart {
   readonly taskId: string
-  /** It waits for a worker. */
+  /** Whether that run is still waiting for a worker. */
   readonly isWaiting: boolean
   readonly startedAt: number | null
 }
 
-/** Rows of history before a late one that are looked at: the late run before it is among the nearest, if there is one. */
+/** Number of earlier history rows to examine: the previous catch-up run, if there is one, is among the nearest. */
 const NEAREST_BEFORE = 3
 
-/** Of the first late row of each task: when the one before it began, on whichever node. */
+/** For the first catch-up row of each task, returns when the previous catch-up run started, on any node. */
 export const lateStarts = (firsts: readonly Pick<DueRow, 'taskId' | 'scheduledFor'>[]) => sql<LateStart>`
   select i.task_id as "taskId", coalesce(live.state = 'pending', false) as "isWaiting", greatest(live.claimed_at, past.started_at) as "startedAt"
   from unnest(${list(firsts, (f) => f.taskId)}::uuid[], ${list(firsts, (f) => f.scheduledFor)}::float8[]) as i(task_id, at_ms)
@@ -160,7 +162,9 @@ export const lateStarts = (firsts: readonly Pick<DueRow, 'taskId' | 'scheduledFo
     ) nearest where kind = 'catchup'
   ) past on true`
 
-/** Puts off late rows that are read too soon for their task's rate, so that those of other tasks come into sight. */
+/**
+ * Postpones catch-up rows that were read too soon for the catch-up rate of their task, so that rows of other tasks can be read.
+ */
 export const postponeLate = (
   rows: readonly { readonly runId: string; readonly fence: number; readonly at: number }[],
 ) => sql`
@@ -168,22 +172,25 @@ export const postponeLate = (
   from unnest(${list(rows, (r) => r.runId)}::uuid[], ${list(rows, (r) => r.fence)}::integer[], ${list(rows, (r) => r.at)}::float8[]) as i(run_id, fence, at_ms)
   where a.run_id = i.run_id and a.fence = i.fence and a.kind = 'catchup' and a.state in ('scheduled', 'held', 'deferred')`
 
-/** Which late rows to read. */
+/** Which catch-up rows to read. */
 export interface LateQuery {
   readonly shards: readonly number[]
-  /** What is due by now goes before what is due later. */
+  /** Rows due by now come before rows due later. */
   readonly now: number
   readonly until: number
   readonly limit: number
-  /** Nothing while so many wait for workers already: they are served last, and what is read must not be in the way. */
+  /**
+   * If this many catch-up runs already wait for workers, nothing is read: they are served last, and further rows would only be
+   * in the way.
+   */
   readonly maxWaiting: number
-  /** Runs that are passed over: they cannot be fired. */
+  /** Runs to skip because they cannot be fired. */
   readonly except?: readonly string[]
 }
 
 type SelectedLate = DueRow & { readonly waiting: number }
 
-/** Rows that make up for an outage and have come due, the earliest of each shard first, by an index of their own. */
+/** Reads catch-up rows that have come due, the earliest of each shard first, through their own index. */
 export const readLate = (query: LateQuery) =>
   reading(selectLate(query), (rows): DueRow[] => rows.map(({ waiting: _, ...row }) => row))
 

@@ -1,21 +1,21 @@
 import { type Part, part } from '../database/sql.ts'
 
-/** What the next row of a chain follows from. */
+/** The parts from which the next row of a chain is built. */
 export interface ChainEnd {
   /**
-   * The rows that ended, as `e`, and what their task says by now, as `c` with `version` and `definition`: `from ended e join … c`. Tasks are
-   * locked before, as an edit locks them.
+   * The ended rows as `e`, and the current `version` and `definition` of their task as `c`: `from ended e join … c`. The tasks
+   * must be locked before, as an edit locks them.
    */
   readonly from: Part
   /** The id of the next run. */
   readonly id: Part
-  /** When the run ended: the delay counts from there. */
+  /** When the run ended; the delay is counted from there. */
   readonly endedAt: Part
 }
 
 /**
- * `next_of_chain`: the one rule for how a `delay` task goes on. The next run is due its delay after the end of the last one, unless that
- * is after `endAt` or one more than `maxRuns`.
+ * `next_of_chain`: the only place that decides how a `delay` task continues. The next run is due one delay after the end of the
+ * last one, unless that is after `endAt` or exceeds `maxRuns`.
  */
 export const nextOfChain = ({ from, id, endedAt }: ChainEnd): Part => part`next_of_chain as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)

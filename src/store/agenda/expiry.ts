@@ -1,11 +1,11 @@
-/** Runs that may wait for a worker only so long. */
+/** Runs with a queue timeout: a limit on how long they may wait for a worker. */
 
 import { list, part, sql } from '../database/sql.ts'
 import { dequeued } from '../ready/put.ts'
 import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
 
-/** A run that is about to be fired, and for how long it may wait then. */
+/** A run that is about to be fired, and how long it may wait then. */
 export interface LimitedWait {
   readonly runId: string
   readonly attempt: number
@@ -14,8 +14,8 @@ export interface LimitedWait {
 }
 
 /**
- * Notes by when runs have to have begun. This goes before the fire: should that never happen, the note leads to
- * nothing. The time counts from the instant that they are due, or from now when they are late already.
+ * Records the instant by which each run must have started. It is written before the fire; if the fire never happens, the row
+ * has no effect. The time counts from the due instant, or from now if the run is already late.
  */
 export const limitWaits = (waits: readonly LimitedWait[]) => sql`
   insert into expiry (run_id, attempt, expires_at)
@@ -24,10 +24,10 @@ export const limitWaits = (waits: readonly LimitedWait[]) => sql`
               ${list(waits, (w) => w.wakeAt)}::float8[], ${list(waits, (w) => w.waitMs)}::float8[]) as i(run_id, attempt, wake_ms, wait_ms)
   on conflict (run_id) do update set attempt = excluded.attempt, expires_at = excluded.expires_at`
 
-/** A run that was claimed in time and may yet be handed back is looked at again after this time. */
+/** Delay before a run that was claimed in time, and may still be handed back, is checked again. */
 const LOOK_AGAIN_MS = 30_000
 
-/** Waits that are over, the longest first. */
+/** Returns the waits that have expired, the longest expired first. */
 export const expiredWaits = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
   runId: string
 }>`
@@ -35,19 +35,19 @@ export const expiredWaits = ({ limit, except }: { limit: number; except: readonl
   where expires_at <= clock_timestamp() and run_id <> all(${list(except, (id) => id)}::uuid[])
   order by expires_at limit ${limit}`
 
-/** What came of looking at the waits that are over. */
+/** Result of ending expired waits. */
 export interface Expired {
   readonly ended: number
-  /** Rows that follow: the next ones of chains, and runs that waited for the ended ones. */
+  /** Rows that follow: the next rows of chains, and held runs that waited for the ended ones. */
   readonly following: readonly { readonly shard: number; readonly at: number }[]
 }
 
 /**
- * Ends runs that still wait although their time is up: as skipped when they were never begun, else as failed. A run
- * that somebody else has locked, most likely to begin it, is passed over and looked at again; the row in ready of one
- * that ends is left to a claim that has locked it, which then finds that it leads nowhere. One that has been claimed in
- * time is looked at again later: a worker that stops may hand it back, and then it waits as if it had never been claimed. As every end does, it
- * locks the tasks of chains first and writes their next rows, and wakes whoever waited for this run.
+ * Ends runs that still wait after their queue timeout: as skipped if they never started, otherwise as failed. A run that
+ * another transaction has locked, most likely a claim, is passed over and checked again. If a claim has locked the `ready` row
+ * of an ended run, the row is left to that claim, which finds that the run is gone. A run that was claimed in time is checked
+ * again later: a worker that stops may hand it back, and then it waits as if it had never been claimed. Like every end of a
+ * run, it first locks the tasks of chains, writes their next rows, and wakes the run that waited for this one.
  */
 export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<Expired>`
   with due as materialized (

@@ -1,12 +1,9 @@
-/** What the statements that fire rows have in common. */
+/** Parts shared by the statements that fire rows. */
 
 import { list, type Part, part } from '../database/sql.ts'
 import type { FireRequest } from './agenda.ts'
 
-/**
- * `owned`: those of the shards that are still this node's. The key-share lock makes a new owner wait until the
- * statement has ended.
- */
+/** `owned`: the shards that this node still owns. The key-share lock makes a new owner wait until the statement has ended. */
 export const ownedShards = ({
   nodeId,
   shards,
@@ -17,14 +14,14 @@ export const ownedShards = ({
     for key share
   )`
 
-/** `alive`: the worker that what starts is given to, unless it was declared dead or there is none. */
+/** `alive`: the worker that gets the runs that start; empty if it was declared dead or none is given. */
 export const livingWorker = (workerId: string | null) => part`alive as materialized (
     select id from node where id = ${workerId}::uuid and dead_at is null for key share
   )`
 
 type Firings = FireRequest['firings']
 
-/** Columns `run_id, shard, fence, start_now, exclusive, side` of what is to be fired. */
+/** Columns `run_id, shard, fence, start_now, exclusive, side` of the rows to fire. */
 export const firedColumns = (firings: Firings) => part`
       ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[],
       ${list(firings, (f) => f.row.fence)}::integer[],
@@ -40,8 +37,9 @@ export const decidedColumns = (firings: Firings) => part`
       ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[], ${list(firings, (f) => f.decision.runForJitterMs ?? null)}::integer[]`
 
 /**
- * `next`: the row of the next occurrence of each fired task. `decided` names the rows with the decisions, `fired` those that run or wait;
- * those that were skipped are `dropped`. What was skipped does not count, and a chain goes on when its run has ended.
+ * `next`: the row of the next occurrence of each fired task. `decided` names the rows with the decisions, `fired` the rows that
+ * run or wait; skipped rows are in `dropped`. A skipped occurrence does not count towards the ordinal, and a chain continues
+ * when its run ends.
  */
 export const nextRows = ({
   decided,

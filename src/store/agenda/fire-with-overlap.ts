@@ -1,7 +1,6 @@
 /**
- * Firing what may have to wait for its turn: runs of tasks whose overlap policy queues or cancels, runs that
- * make up for an outage, and rows that waited before. It costs more than `fire`, so nothing goes through it
- * that need not.
+ * Fires rows that may have to wait for their turn: runs of tasks whose overlap policy queues or cancels, catch-up runs, and
+ * rows that have waited before. It costs more than `fire`, so only rows that need it go through it.
  */
 
 import { list, part, sql } from '../database/sql.ts'
@@ -9,33 +8,33 @@ import { dequeued, queued } from '../ready/put.ts'
 import type { FireRequest, FireResult } from './agenda.ts'
 import { decidedColumns, firedColumns, livingWorker, nextRows, ownedShards } from './fire-parts.ts'
 
-/** A row that waits for an earlier run, and when it is looked at again. */
+/** A row that waits for an earlier run, and when it is checked again. */
 export interface HeldRow {
   readonly runId: string
   readonly wakeAt: number
 }
 
-/** What came of a fire in turn. */
+/** Result of `fireWithOverlap`. */
 export interface TurnResult extends FireResult {
   /** Rows that wait: until an earlier run has ended, or for the end of a blackout. */
   readonly held: readonly HeldRow[]
 }
 
 /**
- * How soon a held row is looked at again when nobody wakes it: the first in line, the others, and one whose
- * predecessor was just ending, so that it could not be told that somebody waits.
+ * How soon a held row is checked again if nothing wakes it: the first in line, the others, and one whose predecessor was just
+ * ending and so could not be marked as awaited.
  */
 const LOOK_AGAIN_MS = { first: 1_000, behind: 5_000, missed: 50 } as const
 
 /**
- * Fires rows in turn: each turns running, pending, held or deferred, or is recorded as skipped, and the next
- * occurrence is written, all in one statement.
+ * Fires rows in turn: each becomes running, pending, held or deferred, or is recorded as skipped, and the next occurrence is
+ * written, all in one statement.
  *
- * A row is blocked while another run of its task is active, or is held and goes before it: in the order of
- * their instants, what makes up for an outage last. How many may wait counts all that do, also what is due after it: a trigger
- * may have come to wait while the row was late. The runs that a held row waits for are marked as awaited,
- * so that their end wakes it. What somebody is just ending cannot be marked, and is not waited for: its end
- * waits for this row. Runs that make up for an outage and wait for a worker step back behind one that is on time.
+ * A row is blocked while another run of its task is active, or is held and precedes it in the order of their instants, with
+ * catch-up runs last. The limit on waiting rows counts all of them, including those due later: a trigger may have started to
+ * wait while the row was late. The runs that a held row waits for are marked as awaited, so that their end wakes it. A run that
+ * another transaction is just ending cannot be marked, and this statement does not wait for it, because that transaction waits
+ * for this row. Pending catch-up runs become held again when a run of their task that is on time fires.
  */
 export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<TurnResult>`
   with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, asked as materialized (

@@ -1,4 +1,4 @@
-/** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
+/** Writes that workers make when attempts end. Every write compares the fence and is rejected if it is stale. */
 
 import { LATE_END_MS } from '../../core/run/frontier.ts'
 import type { AttemptOutcome } from '../../core/run/run.ts'
@@ -10,7 +10,7 @@ import { freedBy, freedPlaces } from '../queues/gates.ts'
 import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
 
-/** The end of a run: it leaves the agenda and enters history. */
+/** The end of a run: its row moves from the agenda to history. */
 export interface Ending {
   readonly runId: string
   readonly fence: number
@@ -20,34 +20,34 @@ export interface Ending {
   readonly endedAt: number
   readonly output: unknown
   readonly error: unknown
-  /** Id for the next row, when the run is one of a `delay` task. */
+  /** Id for the next row if the run belongs to a `delay` task. */
   readonly nextRunId: string | null
 }
 
-/** What came of writing a batch of endings. */
+/** Result of writing a batch of endings. */
 export interface EndResult {
-  /** How many were written; the others were no longer held by the fence they carried. */
+  /** Number of runs that were ended; the fence of the others was stale. */
   readonly ended: number
-  /** Places behind gates came free: somebody may be waiting for one. */
+  /** Whether slots of gates were freed: other runs may be waiting for one. */
   readonly hasFreedGates: boolean
-  /** Rows that come due by these ends: the next of `delay` tasks, and those that were held for a run that ended. */
+  /** Rows that come due because of these ends: the next rows of `delay` tasks, and rows that were held for a run that ended. */
   readonly following: readonly { readonly shard: number; readonly at: number }[]
 }
 
 const ESCAPED_NUL = /(?<!\\)((?:\\\\)*)\\u0000/g
 
-/** What an attempt has to say, made into text once: how long it is decides how many are written together. */
+/** The output or error of an attempt, serialised once: its length decides how many endings are written together. */
 export class OutcomeText {
   readonly json: string
 
   constructor(value: unknown) {
-    // PostgreSQL has no NUL in text, so it is shown as the replacement character.
+    // PostgreSQL does not allow NUL in text, so it is stored as the replacement character.
     const json = JSON.stringify(value)
     this.json = json.includes('\\u0000') ? json.replace(ESCAPED_NUL, '$1\\ufffd') : json
   }
 }
 
-/** An output or error as text, unless there is none. */
+/** Serialises an output or error; null if there is none. */
 export function outcomeText(value: unknown): OutcomeText | null {
   if (value === undefined || value === null) return null
   return value instanceof OutcomeText ? value : new OutcomeText(value)
@@ -74,9 +74,9 @@ export function isPlain(ending: Ending): ending is Ending & PlainEnding {
 }
 
 /**
- * Ends runs that completed, as most do, and nothing follows. What is one of a chain, holds a place
- * behind a gate, is awaited, was put off by chance, was cancelled or ended long ago is left alone and answered: it needs
- * `endRuns`, which also tells whether it is held by another fence.
+ * Ends completed runs that nothing follows, which is the common case. It leaves a run unchanged and returns it if the run
+ * belongs to a chain, holds a slot of a gate, is awaited, has jitter, was cancelled or ended long ago: such a run needs
+ * `endRuns`, which also determines whether the fence is stale.
  */
 export const endPlainRuns = (endings: readonly PlainEnding[], assurance: Assurance = CERTAIN) =>
   reading(deletePlain(endings, assurance), (answers) =>
@@ -112,10 +112,11 @@ const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => s
   select case when (select count(*) from history) <> ${endings.length}::integer then array(select run_id from history) end as ended`
 
 /**
- * Ends runs: the live row goes, the history row comes, the next row of a `delay` task is written, and the first
- * row that was held for a run that ended is woken, in one statement. The tasks of chains are locked first, as an edit locks them, so that the next row is one of
- * the version that holds by then. A run that a user cancelled ends cancelled whatever its attempt came to. What is
- * stored long after it happened is noted, for whoever follows history and looks at its latest stretch only.
+ * Ends runs in one statement: deletes the live row, inserts the history row, writes the next row of a `delay` task, and wakes
+ * the first row that was held for a run that ended. The tasks of chains are locked first, as an edit locks them, so that the
+ * next row has the version current at that time. A run that a user cancelled ends as cancelled, whatever the outcome of its
+ * attempt. An end that is stored long after it happened is recorded in `late_end`, for readers of history that look only at its
+ * latest part.
  */
 export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTAIN) {
   const chains = endings.filter(({ nextRunId }) => nextRunId !== null)
@@ -182,11 +183,11 @@ export interface Retry {
 export interface RetriedRow {
   readonly runId: string
   readonly shard: number
-  /** Places behind gates came free with this batch. */
+  /** Whether slots of gates were freed by this batch. */
   readonly hasFreedGates: boolean
 }
 
-/** Puts runs back on the agenda for another attempt. A run that was cancelled meanwhile is not answered. */
+/** Puts runs back on the agenda for another attempt. A run that was cancelled meanwhile is not returned. */
 export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERTAIN) {
   return sql<RetriedRow>`
     with ${behind(assurance)}, given as materialized (
@@ -221,6 +222,6 @@ export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERT
     select run_id as "runId", shard, exists (select from freed) as "hasFreedGates" from waiting`
 }
 
-/** Which of the given runs a user has asked to stop. */
+/** Returns which of the given runs a user has asked to cancel. */
 export const cancelledAmong = (runIds: readonly string[]) => sql<{ runId: string }>`
   select run_id as "runId" from agenda where run_id = any(${runIds}::uuid[]) and cancel_at is not null`

@@ -4,19 +4,19 @@ import { type Part, part } from '../database/sql.ts'
 /** Which rows of a project to read. */
 export interface OwnRows {
   readonly projectId: string
-  /** A condition on `wake_at`, and on others. */
+  /** A condition on `wake_at`, and possibly on other columns. */
   readonly when: Part
-  /** Of each shard. */
+  /** Maximum number of rows per shard. */
   readonly limit: number
 }
 
-/** Rows of a shard that are looked through for those of the project `default`, which has no index of its own. */
+/** Maximum number of rows of a shard that are searched for rows of the project `default`, which has no index of its own. */
 export const MAX_SHARED = 5_000
 
 /**
- * The soonest live rows of a project in the shard `s.id`. Those of other projects are not among them, and do not count towards the
- * limit, so that they cannot be told from the answer. Rows of `default` are looked for among those of all projects, up to a bound
- * that is far off; a row with that `place` shows that it was reached, and may be somebody else's.
+ * The live rows of a project in the shard `s.id` that are due soonest. Rows of other projects are neither returned nor counted
+ * towards the limit, so the result reveals nothing about them. Rows of `default` are searched among the rows of all projects,
+ * up to a large bound; a row whose `place` equals the bound shows that it was reached, and may belong to another project.
  */
 export const soonestOwn = ({ projectId, when, limit }: OwnRows): Part =>
   projectId === DEFAULT_PROJECT_ID

@@ -1,16 +1,16 @@
-/** Leases on slices of the due index. Of two nodes that want a shard exactly one gets it, with a new fence. */
+/** Leases on shards of the due index. If two nodes want a shard, exactly one gets it, with a new fence. */
 import { list, part, sql } from '../database/sql.ts'
 
 /**
- * The shards with what their owners last said: `beat` and `watched_until`. A node says that it watches in one row for
- * all of its shards, so that the rows of shards change only when they change hands.
+ * The shards with the last `beat` and `watched_until` of their owners. A node writes its beats to one row for all of its
+ * shards, so that the rows of shards change only when they change hands.
  */
 export const watchedShards = part`(
     select s.id, s.owner, s.fence, coalesce(w.beat, 0) as beat, greatest(s.watched_until, w.watched_until) as watched_until
     from shard s left join watch w on w.node_id = s.owner
   )`
 
-/** A shard as others see it. */
+/** A shard as other nodes see it. */
 export interface ShardRow {
   readonly id: number
   readonly owner: string | null
@@ -21,7 +21,7 @@ export interface ShardRow {
 export const readShards = () => sql<ShardRow>`
   select id, owner, fence, beat from ${watchedShards} s order by id`
 
-/** A shard that this node still owns, and until when it had said so before. */
+/** A shard that this node still owns, and its `watched_until` before this beat. */
 export interface BeatenShard {
   readonly id: number
   readonly fence: number
@@ -29,17 +29,21 @@ export interface BeatenShard {
   readonly now: number
 }
 
-/** Which stretches count. */
+/** Which unwatched periods are recorded. */
 interface Remembering {
-  /** Shorter ones are the pause between two beats, and nobody was away. */
+  /** A shorter period is the normal pause between two beats. */
   readonly longerThanMs: number
-  /** One that begins so soon after the one before goes on with it: nobody was there for long enough to fire anything. */
+  /**
+   * A period that begins this soon after the previous one extends it: between the two, the shard was not watched long enough to
+   * fire anything.
+   */
   readonly joinedMs: number
 }
 
 /**
- * Remembers the stretch before shards that are `back` were watched again, for whoever has them next. Until what came due in
- * it has been fired, everybody must take the same for missed, whoever had the shard meanwhile and for however short a time.
+ * Records the unwatched period that ends now for the shards in `back`, for their later owners. Until everything that came due
+ * in the period is fired, every owner must treat the same occurrences as missed, no matter which nodes owned the shard since
+ * and how briefly.
  */
 const remembered = ({ longerThanMs, joinedMs }: Remembering) => part`remembered as (
     insert into unwatched (shard, from_at, until_at)
@@ -54,28 +58,31 @@ const remembered = ({ longerThanMs, joinedMs }: Remembering) => part`remembered 
     on conflict do nothing
   )`
 
-/** A stretch of time in which nobody watched a shard. */
+/** An unwatched period of a shard. */
 export interface UnwatchedRow {
   readonly shard: number
   readonly from: number
   readonly to: number
 }
 
-/** The latest of such stretches of some shards, the last one included: what came due then and was not fired since was missed. */
+/**
+ * Returns the latest unwatched periods of some shards, including the last one: an occurrence that came due in one of them and
+ * was not fired since was missed.
+ */
 export const unwatchedOf = (ids: readonly number[]) => sql<UnwatchedRow>`
   select u.* from unnest(${list(ids, (id) => id)}::smallint[]) as s(id)
   cross join lateral (
     select shard, from_at as from, until_at as to from unwatched where shard = s.id order by until_at desc limit ${MAX_STRETCHES}
   ) u`
 
-/** An instant in a shard, and after how long a silence that one is anybody's. */
+/** An instant in a shard, and the silence of its owner after which any node may take the shard. */
 export interface ShardInstant {
   readonly shard: number
   readonly at: number
   readonly takeoverMs: number
 }
 
-/** The stretch in which nobody watched a shard and an instant lies, also one that is not over yet. */
+/** Returns the unwatched period of a shard that contains an instant, including a period that is not over yet. */
 export const unwatchedAt = ({ shard, at, takeoverMs }: ShardInstant) => sql<
   Pick<UnwatchedRow, 'from' | 'to'>
 >`
@@ -89,19 +96,19 @@ export const unwatchedAt = ({ shard, at, takeoverMs }: ShardInstant) => sql<
   where from_at < to_timestamp(${at}::float8 / 1000) and to_timestamp(${at}::float8 / 1000) <= until_at
   order by until_at desc limit 1`
 
-/** Stretches of one shard that are taken into account. */
+/** Maximum number of unwatched periods of a shard that are considered. */
 const MAX_STRETCHES = 20
 
 export const forgetUnwatched = (olderThanDays: number) => sql`
   delete from unwatched where until_at < now() - make_interval(days => ${olderThanDays}::integer)`
 
-/** A node, and after how long a silence its shards are anybody's. */
+/** A node, and the silence of its owner after which any node may take a shard. */
 export interface Watcher {
   readonly nodeId: string
   readonly takeoverMs: number
 }
 
-/** Says that this node is still watching its shards; answers with those that are in fact still its own. */
+/** Records that this node still watches its shards; returns the given shards that it in fact still owns. */
 export const beatShards = (
   { nodeId, takeoverMs }: Watcher,
   held: readonly { id: number; fence: number }[],
@@ -118,16 +125,16 @@ export const beatShards = (
   join unnest(${list(held, (h) => h.id)}::smallint[], ${list(held, (h) => h.fence)}::bigint[]) as h(id, fence) on h.id = back.id
   where back.fence = h.fence`
 
-/** A shard that has just become ours. */
+/** A shard that this node has just taken. */
 export interface TakenShard {
   readonly id: number
   readonly fence: number
 }
 
 /**
- * Takes shards that are free, or whose owner's beat still stands where it was seen. The lock for update
- * waits for a fire that the old owner has under way, so that there is never a fire of two owners at once.
- * An owner that beats in this very moment loses them all the same, and finds out by its next beat or fire.
+ * Takes shards that are free, or whose owner has not beaten since they were read. The lock for update waits for a fire in
+ * progress by the old owner, so that two owners never fire at once. An owner that beats at the same moment loses the shards
+ * nevertheless, and learns it from its next beat or fire.
  */
 export function takeShards({ nodeId, takeoverMs }: Watcher, wanted: readonly ShardRow[]) {
   return sql<TakenShard>`
@@ -144,7 +151,7 @@ export function takeShards({ nodeId, takeoverMs }: Watcher, wanted: readonly Sha
     returning s.id, s.fence`
 }
 
-/** Gives shards up, so that others can take them at once. */
+/** Releases shards, so that other nodes can take them at once. */
 export const releaseShards = (nodeId: string, ids: readonly number[]) => sql<{ id: number }>`
   update shard set owner = null, watched_until = clock_timestamp()
   where owner = ${nodeId} and id = any(${ids}::smallint[])

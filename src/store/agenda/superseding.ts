@@ -1,23 +1,24 @@
-/** Ending what a held run of a `cancel_previous` task waits for. */
+/** Ends the runs that a held run of a `cancel_previous` task waits for. */
 import { elements, list, reading, sql } from '../database/sql.ts'
 
-/** A run that is held, and takes the place of what is active of its task. */
+/** A held run that replaces the active runs of its task. */
 export interface HeldRun {
   readonly taskId: string
   readonly runId: string
 }
 
-/** What came of telling what is active to stop. */
+/** Result of asking active runs to stop. */
 export interface Told {
-  /** How many runs were told. */
+  /** Number of runs that were asked to stop. */
   readonly count: number
-  /** Held runs that wait for others as well, which no worker has: those are ended rather than told. */
+  /** Held runs that also wait for runs that no worker has; the caller ends those directly. */
   readonly left: readonly string[]
 }
 
 /**
- * Tells what runs before held runs to stop, of many tasks at once; what waits no more tells nobody. A row that somebody is
- * just moving is left alone, so that this waits for nobody: it is ending, or the held run is looked at again.
+ * Asks the running runs before the given held runs to stop, for many tasks at once; a run that is no longer held is ignored.
+ * Locked rows are skipped, so that this statement waits for no other: either such a run is ending, or the held run will be
+ * checked again.
  */
 export const tellBefore = (held: readonly HeldRun[]) =>
   reading(
@@ -40,7 +41,7 @@ export const tellBefore = (held: readonly HeldRun[]) =>
     (rows): Told[] => rows.map((row) => ({ ...row, left: elements(row.left) })),
   )
 
-/** The active runs that a held one waits for, as far as nobody has asked them to stop; none when it waits no more. */
+/** Returns the active runs that a held run waits for and that have not been asked to stop; none if it is no longer held. */
 export const activeBefore = ({ taskId, runId }: HeldRun) => sql<{ runId: string }>`
   select run_id as "runId" from agenda
   where task_id = ${taskId} and state in ('pending', 'running', 'retrying') and kind <> 'backfill' and run_id <> ${runId}::uuid and cancel_at is null

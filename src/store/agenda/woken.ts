@@ -1,8 +1,8 @@
 import { part } from '../database/sql.ts'
 
 /**
- * `woken`: the first of the runs that waited for those of `ended`, woken by their end. They are taken in the order of their
- * ids, so that two such statements do not wait for one another.
+ * `woken`: the first of the held runs that waited for those in `ended`, woken by their end. They are locked in the order of
+ * their ids, so that two such statements do not deadlock.
  */
 export const wokenByEnds = part`woken as (
     update agenda set wake_at = date_trunc('milliseconds', clock_timestamp()), fence = fence + 1

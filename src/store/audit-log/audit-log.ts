@@ -1,10 +1,10 @@
-/** The audit log: entries are appended in the transaction of their change, and read in pages, the latest first. */
+/** The audit log: entries are appended in the transaction of the change they record, and read in pages, latest first. */
 import type { AuditAction, AuditSubject } from '../../core/audit-log/audit-action.ts'
 import { type EntryRow, INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { leastUuidAt } from '../../core/ids.ts'
 import { keepingPlan, list, type Part, part, sql } from '../database/sql.ts'
 
-/** Whose change it is, by which request, and why. */
+/** Who made the change, in which project, by which request, and why. */
 export interface EntryOrigin {
   readonly projectId: string
   readonly actorKind: string
@@ -28,8 +28,8 @@ export interface NewEntry extends EntryOrigin {
 }
 
 /**
- * When entries are written, as a row of `at` and the begin of their ids: UUIDv7 whose 12 bits behind the version are the fraction of
- * the millisecond, as RFC 9562 has it, so that the order of ids is the order of time.
+ * The time of writing: a row of `at` and the first part of the entry ids. Ids are UUIDv7 whose 12 bits after the version hold
+ * the fraction of the millisecond, as RFC 9562 allows, so that the order of ids is the order of time.
  */
 export const entryTime = part`
   select at, overlay(overlay(encode(
@@ -38,12 +38,12 @@ export const entryTime = part`
          placing '-' from 13 for 0) placing '-' from 9 for 0) || '-' as prefix
   from (select clock_timestamp() as at) now`
 
-/** The id of an entry of the time `c`. */
+/** The id of an entry written at the time `c`. */
 const entryId = part`(c.prefix || substr(gen_random_uuid()::text, 20))::uuid`
 
 /**
- * The id of entry number `n` (1 to 16 384) about something with a random UUID, `id`, of which it takes the end: in the order of their
- * numbers, entries are appended to the indexes instead of being strewn over their last pages.
+ * The id of entry number `n` (1 to 16 384) about an object with a random UUID `id`, whose last part it uses: because the ids
+ * are in the order of their numbers, entries are appended to the indexes instead of being scattered over their last pages.
  */
 export const numberedEntryId = part`(c.prefix || to_hex(32767 + n) || substr(id::text, 24))::uuid`
 
@@ -65,7 +65,7 @@ export const appendEntries = (entries: readonly NewEntry[]) =>
 
 /** Which entries to read. */
 export interface EntryQuery {
-  /** Of one project or of the installation itself; null for all. */
+  /** A project, or the installation itself; null for all. */
   readonly projectId: string | null
   readonly actor?: string | undefined
   readonly action?: string | undefined
@@ -74,10 +74,10 @@ export interface EntryQuery {
   /** Instants in epoch milliseconds; `to` is not included. */
   readonly from?: number | undefined
   readonly to?: number | undefined
-  /** Only entries before this id. */
+  /** Only entries with a lower id. */
   readonly before?: string | undefined
   readonly limit: number
-  /** Look at no more entries of a project. */
+  /** Maximum number of entries to examine per project. */
   readonly maxExamined: number
 }
 
@@ -89,8 +89,8 @@ export const entryColumns = part`
   e.before, e.after, e.reason`
 
 /**
- * The latest entries that match. One filter is found by its index, the others are applied to what that gives, of which no more
- * than `maxExamined` is looked at.
+ * Returns the latest entries that match. One filter uses its index; the others are applied to the entries found through it, of
+ * which at most `maxExamined` are examined.
  */
 export const listEntries = (q: EntryQuery) => sql<EntryRow>`
   select ${entryColumns} from ${examined(q)} e
@@ -100,7 +100,7 @@ export const listEntries = (q: EntryQuery) => sql<EntryRow>`
     and (${q.subjectKind ?? null}::text is null or e.subject_kind = ${q.subjectKind ?? null})
   order by e.id desc limit ${q.limit}`
 
-/** Where a search that found less than a page has come to; no row when it has seen everything. */
+/** Returns the entry at which a search that found less than a page stopped; no row if it has examined everything. */
 export const lastExaminedEntry = (q: EntryQuery) => sql<{ id: string }>`
   select max(id::text)::uuid as id from (
     select project_id, min(id::text) as id, count(*) as entries from ${examined(q)} e group by project_id
@@ -108,7 +108,7 @@ export const lastExaminedEntry = (q: EntryQuery) => sql<{ id: string }>`
   where entries = ${examinedAtMost(q)}
   having count(*) > 0`
 
-/** The latest entries of each project asked for, up to a bound: of one project they keep their order. */
+/** The latest entries of each requested project, up to the limit; the entries of one project are in order. */
 const examined = (q: EntryQuery) =>
   q.projectId === null
     ? part`(select found.* from ${everywhere} cross join lateral (${latestOf(q, part`scope.id`)}) found)`
@@ -123,10 +123,10 @@ const latestOf = (q: EntryQuery, project: Part) => part`
 
 const GREATEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** These have no place in the index of actions. */
+/** Actions that the index of actions does not cover. */
 const FREQUENT: ReadonlySet<string> = new Set(['task.create', 'task.trigger'])
 
-/** The filter that an index is made for. */
+/** The filter that an index serves. */
 function byIndex({ subject, actor, action }: EntryQuery) {
   if (subject !== undefined) return part`and subject_id = ${subject}`
   if (actor !== undefined) return part`and actor_id = ${actor}`
@@ -134,7 +134,7 @@ function byIndex({ subject, actor, action }: EntryQuery) {
   return part`and action = ${action} and action not in ('task.create', 'task.trigger')`
 }
 
-/** Where the index answers everything, what it gives is the page. */
+/** Number of entries to examine: one page if the index serves every filter. */
 function examinedAtMost({ subject, actor, action, subjectKind, limit, maxExamined }: EntryQuery): number {
   const filters = [subject, actor, action, subjectKind].filter((filter) => filter !== undefined)
   const isIndexed =
@@ -149,7 +149,7 @@ const everywhere = part`(
     select ${INSTALLATION_ID}::uuid
   ) scope`
 
-/** An entry by its id, of a project or of any. */
+/** Returns an entry by its id, of one project or of any. */
 export const findEntry = ({ projectId, id }: { projectId: string | null; id: string }) => sql<EntryRow>`
   select ${entryColumns} from ${everywhere}
   cross join lateral (select * from audit_entry where project_id = scope.id and id = ${id}) e

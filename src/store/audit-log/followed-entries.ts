@@ -1,7 +1,7 @@
 /**
- * Reading what has been appended to the audit log since a frontier, as ended-runs.ts reads history: entries are found by time,
- * through the BRIN, and told apart by the number of their transaction. Every entry carries the instant at which its own
- * statement wrote it, so none is late.
+ * Reads the audit log entries appended since a frontier, as ended-runs.ts reads history: entries are found by time, through the
+ * BRIN index, and selected by their transaction id. Every entry has the instant at which its own statement wrote it, so none is
+ * late.
  */
 import type { RecordedEntry } from '../../core/audit-log/audit-event.ts'
 import type { Place, Search } from '../../core/run/frontier.ts'
@@ -9,7 +9,7 @@ import { list, sql } from '../database/sql.ts'
 import { type EndsQuery, pendingOf, type StraysQuery } from '../history/ended-runs.ts'
 import { entryColumns } from './audit-log.ts'
 
-/** Entries of a stretch of time that became visible between two frontiers, in order. */
+/** Returns the entries of a time range that became visible between two frontiers, in order. */
 export const entriesBetween = ({ from, to, fromUs, untilUs, after, limit }: EndsQuery) => sql<Place>`
   select e.id, (extract(epoch from e.at) * 1000000)::bigint as us from audit_entry e
   cross join lateral (select ${to.xmax}::bigint - ((${to.xmax}::bigint - e.xmin::text::bigint) & 4294967295) as xid) x
@@ -21,7 +21,7 @@ export const entriesBetween = ({ from, to, fromUs, untilUs, after, limit }: Ends
     and x.xid < ${to.xmax}::bigint and not x.xid = any(${pendingOf(to)}::bigint[])
   order by e.at, e.id limit ${limit}`
 
-/** Entries that long transactions have stored, found by the numbers of those. */
+/** Returns entries that long transactions have stored, selected by their transaction ids. */
 export const entriesOfTransactions = ({
   long: { xids, fromUs },
   xmax,
@@ -36,7 +36,10 @@ export const entriesOfTransactions = ({
     and ${xmax}::bigint - ((${xmax}::bigint - e.xmin::text::bigint) & 4294967295) = any(${list(xids, (xid) => xid)}::bigint[])
   order by e.at, e.id limit ${limit}`
 
-/** Entries by where they stand, in order. Each is found by its instant, which is one of few in its stretch of the BRIN. */
+/**
+ * Returns entries by their places, in order. Each is found by its instant, which few entries share in its range of the BRIN
+ * index.
+ */
 export const recordedEntries = ({
   places,
   xmax,
@@ -52,7 +55,7 @@ export const recordedEntries = ({
     and e.at <= to_timestamp(${Math.max(...places.map(({ us }) => us))}::float8 / 1000000)
   order by e.at, e.id`
 
-/** When the oldest month begins that the log is kept of. */
+/** Returns the beginning of the oldest month in the audit log. */
 export const auditLogBegin = () => sql<{ at: number | null }>`
   select min(to_timestamp(right(c.relname, 6), 'YYYYMM')) as at
   from pg_inherits i join pg_class c on c.oid = i.inhrelid

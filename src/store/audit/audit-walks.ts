@@ -1,15 +1,15 @@
-/** The audit's walks beside the one over tasks that recur: how far each has come, and what a slice of that over one-offs looks at. */
+/** The audit's walks other than the one over recurring tasks: their progress, and the slices of the walk over one-offs. */
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { elements, list, reading, sql } from '../database/sql.ts'
 import { withDefinitions } from '../tasks/stored-definition.ts'
 
 export type WalkName = 'one_offs' | 'history' | 'queues'
 
-/** The right to do the next slice of a walk; no row when it is not time yet or somebody else is at it. */
+/** Locks the walk for its next slice; no row if the slice is not due yet or another node is processing it. */
 export const holdWalk = (name: WalkName) => sql<{ position: string | null }>`
   select position from audit_walk where name = ${name} and next_pass_at <= clock_timestamp() for update skip locked`
 
-/** Where a walk goes on; null when its round has ended. */
+/** Stores where a walk continues; null if its round has ended. */
 export const saveWalk = ({
   name,
   position,
@@ -23,20 +23,21 @@ export const saveWalk = ({
     round_ended_at = case when ${position}::text is null then clock_timestamp() else round_ended_at end
   where name = ${name}`
 
-/** What a slice of the walk over one-offs has seen. */
+/** Result of examining a slice of the one-offs. */
 export interface OneOffSlice {
   readonly examined: number
-  /** The last task of the slice; null when there is none. */
+  /** The last task of the slice; null if there is none. */
   readonly last: string | null
-  /** One-offs without a live row of which no run ended within a day after they were made, in the order of their ids. */
+  /** One-offs without a live row and without a run that ended within a day after their creation, ordered by id. */
   readonly unsure: readonly string[]
 }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
- * The next tasks in the order of their ids, and which of them are one-offs that might be lost. Most one-offs end within a day of
- * their making, so one or two days of history are asked about each; the rest, and those that were edited, is looked at exactly.
+ * Reads the next tasks in the order of their ids, and determines which of them are one-offs that may be lost. Most one-offs end
+ * within a day of their creation, so one or two days of history are searched for each; the others, and those that were edited,
+ * are checked exactly afterwards.
  */
 export const oneOffSlice = ({
   after,
@@ -67,7 +68,7 @@ export const oneOffSlice = ({
     (rows): OneOffSlice[] => rows.map((row) => ({ ...row, unsure: elements(row.unsure) })),
   )
 
-/** A one-off without a live row, and what tells whether it has run. */
+/** A one-off without a live row, and what is needed to determine whether it has run. */
 export interface OneOff {
   readonly id: string
   readonly definition: TaskDefinition
@@ -90,7 +91,7 @@ export const oneOffs = (ids: readonly string[]) =>
     withDefinitions,
   )
 
-/** Notes that one-offs owe nothing more, unless somebody is changing them. */
+/** Marks one-offs as settled, so that no further occurrence is expected; skips those that are locked by a change. */
 export const settleOneOffs = (ids: readonly string[]) => sql`
   update task set settled_as_of = updated_at where id in (
     select id from task where id = any(${list(ids, (id) => id)}::uuid[]) and cancelled_at is null and paused_at is null

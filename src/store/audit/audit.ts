@@ -1,7 +1,7 @@
 /**
- * The audit: whether every task that goes on has the row that it goes on with, and whether every live row has
- * somebody who will look at it. The walk over the tasks compares two ranges of two indexes, a slice at a time, so
- * a million tasks in order cost less than a second of a core, and no schedule is computed for any of them.
+ * The audit: checks that every task that continues has its next row, and that every live row will be handled by a node. The
+ * walk over the tasks compares ranges of two indexes, one slice at a time, so checking a million correct tasks takes less than
+ * a second of a core, and no schedule is computed for them.
  */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
@@ -10,26 +10,26 @@ import type { TaskDefinition } from '../../core/task/task.ts'
 import { elements, list, reading, sql } from '../database/sql.ts'
 import { withDefinitions } from '../tasks/stored-definition.ts'
 
-/** How far the walk has come. */
+/** Progress of the walk. */
 export interface AuditProgress {
   readonly walkedTo: string | null
   readonly beganAt: number
   readonly tasks: number
-  /** How many tasks the round before had. */
+  /** Number of tasks in the previous round. */
   readonly roundTasks: number | null
   readonly now: number
 }
 
-/** The right to do the next slice; no row when it is not time yet or somebody else is at it. */
+/** Locks the progress for the next slice; no row if the slice is not due yet or another node is processing it. */
 export const holdAudit = () => sql<AuditProgress>`
   select walked_to as "walkedTo", began_at as "beganAt", tasks, round_tasks as "roundTasks", clock_timestamp() as now
   from audit_progress where next_pass_at <= clock_timestamp() for update skip locked`
 
-/** When the next slice is due; for those who wait for it. */
+/** Returns the time until the next slice is due. */
 export const nextAuditPass = () => sql<{ inMs: number }>`
   select greatest(0, extract(epoch from next_pass_at - clock_timestamp()) * 1000)::float8 as "inMs" from audit_progress`
 
-/** Notes how far a slice has come. */
+/** Stores the progress after a slice. */
 export const saveAudit = ({
   walkedTo,
   tasks,
@@ -42,27 +42,27 @@ export const saveAudit = ({
   update audit_progress set walked_to = ${walkedTo}::uuid, tasks = tasks + ${tasks}::integer,
     next_pass_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond'`
 
-/** Notes that every task was looked at; the next round begins after the pause. */
+/** Records that the round has examined every task; the next round begins after the pause. */
 export const endAuditRound = ({ tasks, pauseMs }: { tasks: number; pauseMs: number }) => sql`
   update audit_progress set walked_to = null, tasks = 0, round_tasks = tasks + ${tasks}::integer, round_ended_at = clock_timestamp(),
     round_ms = (extract(epoch from clock_timestamp() - began_at) * 1000)::integer,
     next_pass_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond',
     began_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond'`
 
-/** What a slice of the walk has seen. */
+/** Result of examining a slice. */
 export interface AuditSlice {
   readonly examined: number
-  /** The last task of the slice; null when there is none. */
+  /** The last task of the slice; null if there is none. */
   readonly last: string | null
-  /** Tasks of which no occurrence lies ahead: mostly they are just being fired. */
+  /** Tasks without a future occurrence; usually they are just being fired. */
   readonly unsure: readonly string[]
 }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
- * The next tasks that go on, and which of them have no occurrence ahead. Both sides are read along an index in the
- * order of ids, and from the index alone.
+ * Reads the next tasks that continue, and determines which of them have no future occurrence. Both sides are read from an index
+ * only, in the order of ids.
  */
 export const auditSlice = ({ after, limit }: { after: string | null; limit: number }) =>
   reading(
@@ -83,7 +83,10 @@ export const auditSlice = ({ after, limit }: { after: string | null; limit: numb
     (rows): AuditSlice[] => rows.map((row) => ({ ...row, unsure: elements(row.unsure) })),
   )
 
-/** Those of some tasks that have nothing to go on with: no row that waits, and no active run whose end writes one. */
+/**
+ * Returns which of the given tasks have no next row: no scheduled row, and no live row of a chain, whose end writes the next
+ * one.
+ */
 export const withoutNextRow = (taskIds: readonly string[]) => sql<{ id: string }>`
   select t.id from unnest(${list(taskIds, (id) => id)}::uuid[]) as t(id)
   where not exists (
@@ -91,7 +94,7 @@ export const withoutNextRow = (taskIds: readonly string[]) => sql<{ id: string }
       and (a.delay_ms is not null or (a.kind in ('occurrence', 'skip') and a.state = 'scheduled')))
   order by t.id`
 
-/** A task whose next row is gone, and what tells where it should go on. */
+/** A task whose next row is lost, and what is needed to determine where it continues. */
 export interface StalledTask {
   readonly id: string
   readonly projectId: string
@@ -99,14 +102,14 @@ export interface StalledTask {
   readonly definition: TaskDefinition
   readonly createdAt: number
   readonly nextOrdinal: number
-  /** The version before had the instants up to here. */
+  /** The instant up to which the previous version owns the occurrences. */
   readonly takenOverAt: number | null
-  /** When its latest occurrence ended. */
+  /** When the latest occurrence ended. */
   readonly lastEndedAt: number | null
   readonly now: number
 }
 
-/** Locks a task that goes on, as a change of it would; no row when it does not go on any more. */
+/** Locks a task that continues, as a change of it would; no row if it does not continue any more. */
 export const lockStalled = (taskId: string) =>
   reading(
     sql<StalledTask>`
@@ -120,16 +123,16 @@ export const lockStalled = (taskId: string) =>
     withDefinitions,
   )
 
-/** What a look at the tasks with something to be done to them has seen. */
+/** Result of looking for tasks without their `resume` or `skip` row. */
 export interface DutyLook {
   readonly tasks: readonly string[]
-  /** Where the next look goes on; null when there is none. */
+  /** The position from which to continue; null if there is nothing left. */
   readonly last: string | null
 }
 
 /**
- * Tasks of which a pause ends by itself, or occurrences are to be skipped, and that have no row that does it. Few tasks are
- * such, and a partial index knows them.
+ * Returns tasks that are to resume at a set time, or have occurrences to skip, but lack the row that does so. There are few
+ * such tasks, and a partial index covers them.
  */
 export const withoutDuty = ({ after, limit }: { after: string | null; limit: number }) =>
   reading(
@@ -149,7 +152,7 @@ export const withoutDuty = ({ after, limit }: { after: string | null; limit: num
     (rows): DutyLook[] => rows.map((row) => ({ ...row, tasks: elements(row.tasks) })),
   )
 
-/** A task that something is to be done to, without the row that does it. */
+/** A task that lacks its `resume` or `skip` row. */
 export interface DutifulTask {
   readonly projectId: string
   readonly version: number
@@ -158,11 +161,14 @@ export interface DutifulTask {
   readonly kind: 'resume' | 'skip'
   readonly resumeAt: number | null
   readonly skipUntil: number | null
-  /** The latest occurrence that is on its way or in history and not beyond those that are to be skipped. */
+  /**
+   * The latest occurrence that is in history or has a live row other than the next scheduled one, and is not after the last
+   * occurrence to skip.
+   */
   readonly skippedTo: number | null
 }
 
-/** Such a task, which must be locked; no row when what it lacked is there after all. */
+/** Returns such a task, which must be locked; no row if it no longer lacks its row. */
 export const dutyLost = (taskId: string) =>
   reading(
     sql<DutifulTask>`
@@ -180,24 +186,24 @@ export const dutyLost = (taskId: string) =>
     withDefinitions,
   )
 
-/** Notes that nothing is left to be skipped. */
+/** Clears the skip of a task when nothing is left to skip. */
 export const forgetSkip = (taskId: string) =>
   sql`update task set skip_until = null, skip_reason = null, updated_at = now() where id = ${taskId} and paused_at is null`
 
-/** Notes that a task owes nothing more, as long as it stays as it is. */
+/** Marks a task as settled: until it changes, no further occurrence is expected. */
 export const settleTask = (taskId: string) =>
   sql`update task set settled_as_of = updated_at where id = ${taskId}`
 
-/** Something that was out of order. */
+/** An inconsistency that the audit found. */
 export interface Finding {
   readonly id: string
   readonly projectId: string
-  /** Null where nothing tells whose rows are gone. */
+  /** Null if it is unknown whose rows are missing. */
   readonly taskId: string | null
   readonly runId: string | null
   readonly kind: FindingKind
   readonly isRepaired: boolean
-  /** Occurrences that did not run because of it. */
+  /** Number of occurrences that did not run because of it. */
   readonly missed: number
   readonly detail: string
 }
@@ -209,7 +215,7 @@ export const insertFindings = (findings: readonly Finding[]) => sql`
     ${list(findings, (f) => f.runId)}::uuid[], ${list(findings, (f) => f.kind)}::text[], ${list(findings, (f) => f.isRepaired)}::boolean[],
     ${list(findings, (f) => f.missed)}::integer[], ${list(findings, (f) => f.detail)}::text[])`
 
-/** Notes that a task could not be put back; once a day, however often it is tried. */
+/** Records that a task could not be repaired, at most once a day. */
 export const noteUnrepaired = ({ id, taskId, detail }: Pick<Finding, 'id' | 'taskId' | 'detail'>) => sql`
   insert into audit_finding (id, project_id, task_id, kind, is_repaired, detail)
   select ${id}::uuid, t.project_id, t.id,
@@ -219,7 +225,7 @@ export const noteUnrepaired = ({ id, taskId, detail }: Pick<Finding, 'id' | 'tas
     select from audit_finding f
     where f.project_id = t.project_id and f.found_at > now() - interval '1 day' and f.task_id = t.id and not f.is_repaired)`
 
-/** A live row that nobody will look at. */
+/** A live row that no node will handle. */
 export interface StrandedRow {
   readonly runId: string
   readonly taskId: string
@@ -228,22 +234,23 @@ export interface StrandedRow {
   readonly workerId: string | null
 }
 
-/** Where the look at the live rows of one shard goes on. */
+/** Where the search through the live rows of one shard continues. */
 export interface ShardPosition {
   readonly shard: number
   readonly from: number | null
 }
 
-/** What a look at the live rows of some shards has seen. */
+/** Result of searching the live rows of some shards. */
 export interface StrandedLook {
   readonly rows: readonly StrandedRow[]
-  /** Where each shard that holds more goes on. */
+  /** The position from which to continue in each shard that has more rows. */
   readonly positions: readonly { readonly shard: number; readonly from: number }[]
 }
 
 /**
- * Rows that have been due for long and that nobody will look at: pending without a row in ready, or running in the name of a
- * node that is dead and forgotten. A bounded part of each shard is read along the due index.
+ * Returns rows that have been due for a long time and that no node will handle: pending rows without a row in `ready`, and
+ * running rows of a node that is dead and buried, or no longer known. A limited number of rows of each shard is read along the
+ * due index.
  */
 export const strandedRows = ({
   positions,
@@ -276,28 +283,28 @@ export const strandedRows = ({
                    from (select shard, max(wake_at) as until from due group by shard having count(*) >= ${maxPerShard}::integer) full_ones),
                   '[]') as positions`
 
-/** All shards, from the beginning. */
+/** All shards, read from the beginning. */
 export const ALL_SHARDS: readonly ShardPosition[] = Array.from({ length: SHARD_COUNT }, (_, shard) => ({
   shard,
   from: null,
 }))
 
-/** Lets the reaper look once more for runs in the name of dead nodes. */
+/** Makes the reaper look for runs of dead nodes once more. */
 export const unburyNodes = (ids: readonly string[]) => sql<{ id: string }>`
   update node set buried_at = null where id = any(${list(ids, (id) => id)}::uuid[]) and dead_at is not null and buried_at is not null
   returning id`
 
-/** How the audit stands, and what it found within the last day. */
+/** State of the audit, and what it found within the last day. */
 export interface AuditSummary {
   readonly roundEndedAt: number | null
   readonly roundMs: number | null
   readonly roundTasks: number | null
-  /** When every one-off was looked at, and all of the last day's history counted again. */
+  /** When the last complete round over the one-offs, and over the last day's history, ended. */
   readonly oneOffsEndedAt: number | null
   readonly historyEndedAt: number | null
   readonly repaired: number
   readonly unrepaired: number
-  /** Minutes of which rows are gone from history. */
+  /** Number of minutes whose rows are missing from history. */
   readonly minutesLost: number
   readonly missed: number
 }
@@ -317,13 +324,13 @@ export const auditSummary = ({ projectId, limit }: { projectId: string; limit: n
     ) latest
   ) f`
 
-/** A finding as it is read. */
+/** A finding as the API reads it. */
 export interface FindingRow extends Omit<Finding, 'projectId'> {
   readonly taskName: string | null
   readonly foundAt: number
 }
 
-/** What was found, the latest first. Ids carry the time they were made at. */
+/** Lists findings, latest first. Ids are ordered by creation time. */
 export const listFindings = ({
   projectId,
   taskId,

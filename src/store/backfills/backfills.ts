@@ -1,11 +1,11 @@
-/** Backfills: what was asked for, how far each has come, and the runs they put on the agenda. */
+/** Backfills: the requests, their progress, and the runs they add to the agenda. */
 
 import type { BackfillState } from '../../core/policy/backfill.ts'
 import { lateLane } from '../agenda/catch-up.ts'
 import { list, part, sql } from '../database/sql.ts'
 import { dequeued } from '../ready/put.ts'
 
-/** A backfill, with all that is needed to go on with it. */
+/** A backfill, with everything needed to continue it. */
 export interface BackfillRow {
   readonly id: string
   readonly taskId: string
@@ -32,7 +32,7 @@ export interface BackfillRow {
   readonly reason: string | null
 }
 
-/** What the runs of a backfill have come to so far. */
+/** Counts of the runs of a backfill by their current state. */
 export interface BackfillCounts {
   readonly waiting: number
   readonly running: number
@@ -59,7 +59,7 @@ export type NewBackfill = Pick<
   | 'reason'
 >
 
-/** Stores a backfill as the next one of its task, which must be locked. No row: another one is running. */
+/** Stores the next backfill of a task, which must be locked. No row if another one is running. */
 export const insertBackfill = (b: NewBackfill) => sql<{ number: number; createdAt: number }>`
   insert into backfill (id, project_id, task_id, number, version, from_at, to_at, newest_first, one_by_one, force, rate, max_runs,
                         occurrences, made_by, reason, next_at, look_at)
@@ -69,7 +69,7 @@ export const insertBackfill = (b: NewBackfill) => sql<{ number: number; createdA
   on conflict (task_id) where state = 'running' do nothing
   returning number, created_at as "createdAt"`
 
-/** The backfill of a task that is running. */
+/** Returns the running backfill of a task. */
 export const runningBackfill = (taskId: string) =>
   sql<{ id: string }>`select id from backfill where task_id = ${taskId} and state = 'running'`
 
@@ -78,14 +78,15 @@ export interface BackfillQuery {
   readonly projectId: string
   readonly id?: string
   readonly taskId?: string
-  /** Only those of the task that were asked for before this one. */
+  /** Only backfills of the task with a lower number. */
   readonly beforeNumber?: number | null
   readonly limit: number
 }
 
 /**
- * Backfills with what their runs came to, the latest first. What completed is what was started less the rest, for which there
- * are indexes; history can be read so only while it is there, so an end is written down with its counts.
+ * Lists backfills with the counts of their runs, latest first. The completed runs are computed as the started runs minus all
+ * others, for which there are indexes; this works only while history is retained, so the counts are stored when a backfill
+ * ends.
  */
 export const findBackfills = ({ projectId, id, taskId, beforeNumber, limit }: BackfillQuery) => sql<
   BackfillRow & BackfillCounts
@@ -117,10 +118,10 @@ export const findBackfills = ({ projectId, id, taskId, beforeNumber, limit }: Ba
   ) ended on b.completed is null
   order by b.number desc`
 
-/** A backfill to look at, held until the transaction ends, and the time. */
+/** A backfill locked until the transaction ends, and the current time. */
 export type HeldBackfill = BackfillRow & { readonly now: number }
 
-/** Takes the backfill that has waited longest for somebody to look at it; others are passed by, and so are the named ones. */
+/** Locks the backfill that has been waiting longest; skips locked ones and those in `except`. */
 export const holdBackfill = (except: readonly string[]) => sql<HeldBackfill>`
   select id, task_id as "taskId", project_id as "projectId", number, version, from_at as "from", to_at as "to",
          newest_first as "newestFirst", one_by_one as "oneByOne", force, rate, max_runs as "maxRuns", state, occurrences, position,
@@ -130,7 +131,7 @@ export const holdBackfill = (except: readonly string[]) => sql<HeldBackfill>`
   order by look_at limit 1
   for update skip locked`
 
-/** How much of a task is live: runs of one of its backfills, and everything that is active. */
+/** Counts the live runs of a task: those of one of its backfills, and all that are active or belong to any backfill. */
 export const liveRuns = ({ taskId, number }: { taskId: string; number: number }) => sql<{
   own: number
   active: number
@@ -139,7 +140,7 @@ export const liveRuns = ({ taskId, number }: { taskId: string; number: number })
          count(*) filter (where kind = 'backfill' or state in ('pending', 'running', 'retrying'))::integer as active
   from agenda where task_id = ${taskId}`
 
-/** Occurrences of a task, and whether it matters that some have completed. */
+/** Occurrences of a task, and whether to run them again if they have completed. */
 export interface Candidates {
   readonly taskId: string
   /** Instants in any order. */
@@ -148,9 +149,9 @@ export interface Candidates {
 }
 
 /**
- * Those of the instants for which a run is wanted: nothing of the task is live for them, nothing has completed
- * unless that does not matter, and the schedule itself is not still to come to them. What has completed is
- * read once for the whole stretch: each partition would have to be asked for each instant.
+ * Returns the instants for which a run should be created: the task has no live run for them, no completed run unless `force` is
+ * set, and its schedule has already passed them. Completed runs are read once for the whole range, because otherwise each
+ * partition would be searched for each instant.
  */
 export const unfilled = ({ taskId, instants, force }: Candidates) => sql<{ at: number }>`
   with wanted as materialized (
@@ -173,23 +174,26 @@ export const unfilled = ({ taskId, instants, force }: Candidates) => sql<{ at: n
 /** A run of a backfill, as a row to insert. */
 export interface BackfillRun {
   readonly runId: string
-  /** The occurrence it is for. */
+  /** The occurrence that it runs. */
   readonly at: number
-  /** When it may begin. */
+  /** The earliest start. */
   readonly wakeAt: number
 }
 
-/** Where a backfill's runs go. */
+/** Where the runs of a backfill are inserted. */
 export interface BackfillPlace {
   readonly backfill: Pick<BackfillRow, 'taskId' | 'projectId' | 'number' | 'version'>
   readonly shard: number
   readonly lane: number
-  /** The lane in which late runs of that lane wait. */
+  /** The lane for catch-up runs of `lane`. */
   readonly lateLane: number
   readonly priority: number
 }
 
-/** Puts runs on the agenda. They wait where what makes up for an outage waits, and go behind what is on time as that does. */
+/**
+ * Adds runs of a backfill to the agenda. They wait in the lanes of catch-up runs and, like those, are claimed after runs on
+ * time.
+ */
 export const insertBackfillRuns = (runs: readonly BackfillRun[], place: BackfillPlace) => sql`
   with ${lateLane(place)}
   insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane, priority)
@@ -200,7 +204,7 @@ export const insertBackfillRuns = (runs: readonly BackfillRun[], place: Backfill
   from unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.at)}::float8[], ${list(runs, (r) => r.wakeAt)}::float8[])
     as i(run_id, at_ms, wake_ms)`
 
-/** How far a backfill has come. */
+/** Progress of a backfill. */
 export interface Progress {
   readonly id: string
   readonly position: number | null
@@ -211,20 +215,20 @@ export interface Progress {
   readonly lookAt: number
 }
 
-/** Writes down how far a backfill that is held has come. */
+/** Stores the progress of a locked backfill. */
 export const saveBackfill = (p: Progress) => sql`
   update backfill set position = to_timestamp(${p.position}::float8 / 1000), started = ${p.started}, passed_over = ${p.passedOver},
     is_written = ${p.isWritten}, next_at = to_timestamp(${p.nextAt}::float8 / 1000), look_at = to_timestamp(${p.lookAt}::float8 / 1000)
   where id = ${p.id} and state = 'running'`
 
-/** Ends a backfill of which nothing is live any more, and writes down what it came to. */
+/** Ends a backfill that has no live runs left, and stores its counts. */
 export const endBackfill = ({ id, counts }: { id: string; counts: BackfillCounts }) => sql`
   update backfill set state = 'completed', ended_at = now(), completed = ${counts.completed}, failed = ${counts.failed}, cancelled = ${counts.cancelled}
   where id = ${id} and state = 'running'`
 
 /**
- * Ends the running backfill of a task before its time, or one by its id. Whoever is writing a slice of it is waited for, so that
- * what comes after this sees all of its runs.
+ * Cancels the running backfill of a task, or the one with the given id. It waits for a node that is writing a slice of the
+ * backfill, so that later statements see all of its runs.
  */
 export const cancelBackfills = ({ taskId, id }: { taskId: string; id: string | null }) => sql<{
   id: string
@@ -234,13 +238,13 @@ export const cancelBackfills = ({ taskId, id }: { taskId: string; id: string | n
   where task_id = ${taskId} and state = 'running' and (${id}::uuid is null or id = ${id}::uuid)
   returning id, number`
 
-/** Forgets backfills that ended so long ago that the history of their runs is gone. */
+/** Deletes backfills that ended so long ago that retention has deleted the history of their runs. */
 export const forgetBackfills = (days: number) => sql`
   delete from backfill where ended_at < now() - make_interval(days => ${days}::integer)`
 
 /**
- * Ends the waiting runs of a backfill as cancelled, and asks the workers to stop those that run. The rows must be
- * locked before, by `lockRuns`.
+ * Ends the waiting runs of a backfill as cancelled, and asks the workers to stop the running ones. The rows must have been
+ * locked by `lockRuns`.
  */
 export const cancelBackfillRuns = ({ taskId, number }: { taskId: string; number: number }) => sql<{
   runId: string
@@ -262,7 +266,7 @@ export const cancelBackfillRuns = ({ taskId, number }: { taskId: string; number:
   union all
   select run_id, true from told`
 
-/** The backfill that a run was written by. */
+/** Returns the backfill that created a run. */
 export const backfillOfRun = ({ runId, taskId }: { runId: string; taskId: string }) => sql<{ id: string }>`
   select b.id from backfill b
   where b.task_id = ${taskId} and b.number = (

@@ -1,4 +1,4 @@
-/** Divides what is to be read or written into parts of at most so many bytes, in order; what is longer alone is a part alone. */
+/** Splits items, in order, into parts of at most `most` bytes; an item that is longer forms a part of its own. */
 export function byBytes<T>(items: readonly T[], most: number, bytesOf: (item: T) => number): T[][] {
   const parts: T[][] = []
   let bytes = Number.POSITIVE_INFINITY
@@ -13,7 +13,7 @@ export function byBytes<T>(items: readonly T[], most: number, bytesOf: (item: T)
   return parts
 }
 
-/** How many of the first make up no more than so many bytes; one at least. */
+/** Returns how many of the first items fit into `most` bytes; at least one. */
 export function countWithin<T>(items: readonly T[], most: number, bytesOf: (item: T) => number): number {
   let bytes = 0
   const beyond = items.findIndex((item, i) => {

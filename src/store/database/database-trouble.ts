@@ -1,10 +1,10 @@
 /**
- * The one classification of what PostgreSQL answers instead of doing its work: states in which the same request may succeed
- * later, with what an operator has to do about each. Everything else is the data's fault or a bug.
+ * Classifies the errors by which PostgreSQL reports a state in which the same request may succeed later, and tells the operator
+ * what to do about each. Every other error is caused by the data or by a bug.
  */
 import { isUnavailable, sqlState } from './database.ts'
 
-/** Stable names of such states; each is a refusal with status 503. */
+/** Stable names of these states; each is returned with status 503. */
 export type TroubleCode = 'unavailable' | 'database_read_only' | 'database_full' | 'database_overloaded'
 
 /** Why the database cannot be used at the moment, and what to do. */
@@ -49,7 +49,7 @@ const BROKEN_DISK = trouble(
   'PostgreSQL cannot read or write its files. See its log for details.',
 )
 
-/** By SQLSTATE, or by its first two characters where nothing is said of the whole. */
+/** By SQLSTATE, or by its first two characters if the full code is not listed. */
 const BY_STATE: Readonly<Record<string, Trouble>> = {
   '08': UNREACHABLE,
   '25006': READ_ONLY,
@@ -72,14 +72,14 @@ const BY_STATE: Readonly<Record<string, Trouble>> = {
   '58030': BROKEN_DISK,
 }
 
-/** What an error says about the state of the database; undefined when it is about the request or a bug. */
+/** Returns what an error says about the state of the database; undefined if it is about the request or a bug. */
 export function troubleOf(error: unknown): Trouble | undefined {
   const state = sqlState(error)
   if (state !== undefined) return BY_STATE[state] ?? BY_STATE[state.slice(0, 2)]
   return isUnavailable(error) ? UNREACHABLE : undefined
 }
 
-/** What is said of a database that does not answer a question in time. */
+/** The trouble to report if the database does not answer in time. */
 export const notAnswering = (waitedMs: number): Trouble =>
   trouble(
     'unavailable',

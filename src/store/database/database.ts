@@ -5,7 +5,7 @@ import { failInsteadOfThrowing } from './driver-failures.ts'
 import type { Statement } from './sql.ts'
 import { parseTimestamp } from './timestamp.ts'
 
-/** Whatever can run a statement: the pool, or one transaction. */
+/** Anything that can run a statement: the pool, or one transaction. */
 export interface Queryable {
   run<Row>(statement: Statement<Row>): Promise<Row[]>
 }
@@ -17,33 +17,33 @@ export interface DatabaseOptions {
   /** No statement may hold a connection longer than this. */
   readonly statementTimeoutMs: number
   /**
-   * For the engine's statements, all of which know their index: on a table that was analysed while it was
-   * empty the planner would rather sort a whole lane than walk its index. Lists that users ask for need
-   * bitmap scans, so they go through connections without this.
+   * For the engine's statements, each of which has a suitable index: on a table that was analysed while it was empty, the
+   * planner would rather sort a whole lane than scan its index. Lists requested by users need bitmap scans, so they use
+   * connections without this option.
    */
   readonly favourIndexes?: boolean
   /**
-   * Keeps the plans of all small statements with each connection: to read and plan one for three runs takes longer than
-   * to carry it out. For the engine, whose plans do not depend on values; elsewhere a statement may say so of itself. A
-   * session of our own is needed for it.
+   * Keeps the plans of all small statements in each connection: parsing and planning a statement for three runs takes longer
+   * than executing it. For the engine, whose plans do not depend on values; elsewhere, a statement can request it with
+   * `keepsPlan`. It requires a session that is not shared.
    */
   readonly keepPlans?: boolean
   /**
-   * For how long a connection keeps its PostgreSQL session: for good, or behind a pooler for one transaction.
-   * There, settings of a session would be lost to us and found by strangers, so they travel with each
-   * transaction; begin, statement and commit leave together, which keeps it at one round trip.
+   * How long a connection keeps its PostgreSQL session: permanently, or, behind a pooler, for one transaction. In the second
+   * case, settings of a session would be lost to this node and would affect other clients, so they are sent with each
+   * transaction; begin, statement and commit are sent together, which keeps it at one round trip.
    */
   readonly pooling?: Pooling
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
-/** The server's own limit comes first; this one is for a server that does not answer at all. */
+/** The server's own limit applies first; this one is for a server that does not answer at all. */
 const CLIENT_TIMEOUT_MARGIN_MS = 2_000
 
-/** What is run alone builds an index, at most. */
+/** Time limit of a statement that runs outside a transaction; the longest such statement builds an index. */
 const LONGEST_ALONE_MS = 24 * 3_600_000
 
-/** A transaction that we left alone for so long is over: a node that was stopped must not hold what others need. */
+/** A transaction that is idle for this long is ended: a suspended node must not keep locks that others need. */
 const IDLE_IN_TRANSACTION_MS = 60_000
 
 const SNAPSHOT = 'set transaction isolation level repeatable read, read only; set local enable_seqscan = off'
@@ -54,28 +54,28 @@ const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, parseTimestamp)
 types.setTypeParser(INT8, Number)
 
-/** Statements whose values are no longer than this together are small: some ten rows. */
+/** Statements whose values have at most this total length are small: about ten rows. */
 const SMALL_LENGTH = 2_000
-/** So are those with so few rows, for what their outputs are long: it is the number of rows that a kept plan is bad at. */
+/** Statements with few rows and long outputs are small too: a kept plan is bad for many rows, not for long values. */
 const FEW_ROWS = 24
 const FEW_ROWS_LENGTH = 32_000
 
 /**
- * The connection to the truth. Large statements go out unnamed on purpose, unless their plan is known never to change: a named
- * one would be planned generically, for ten array elements, and batches of a thousand would pay ten times their price.
+ * A pool of connections to PostgreSQL. Large statements are deliberately unnamed, unless their plan is known never to change: a
+ * named statement would get a generic plan, for ten array elements, and a batch of a thousand would take ten times as long.
  */
 export class Database implements Queryable {
   readonly #pool: pg.Pool
   readonly #pooling: Pooling
-  /** Whether plans are kept of all small statements, of those that say so, or of none. */
+  /** Whether plans are kept for all small statements, for those that request it, or for none. */
   readonly #keeps: 'all' | 'marked' | 'none'
-  /** The names of the statements whose plans are kept, by their text. */
+  /** Names of the statements whose plans are kept, by their text. */
   readonly #names = new Map<string, string>()
-  /** Opens a transaction, with its settings where the session has none. */
+  /** Opens a transaction, including its settings if the session has none. */
   readonly #begin: string
-  /** Statements that can be under way at once. */
+  /** Maximum number of statements in progress at once. */
   readonly maxConnections: number
-  /** What PostgreSQL calls the sessions of this pool; null behind a pooler, which shares them with others. */
+  /** The application name of this pool's sessions in PostgreSQL; null behind a pooler, which shares them with others. */
   readonly sessionName: string | null
 
   constructor(options: DatabaseOptions) {
@@ -103,13 +103,13 @@ export class Database implements Queryable {
       keepAlive: true,
       types,
       pipeline: pooling === 'transaction',
-      // SET on connect, not startup options: a pooler in front of PostgreSQL refuses unknown ones.
-      // And nothing prepared is left from before: a pooler may hand on a session as somebody of our kind has left it.
+      // SET on connect, not startup options: a pooler in front of PostgreSQL rejects unknown options. Prepared statements are
+      // discarded, because a pooler may hand over a session that another node has used.
       onConnect: async (client) => {
         if (pooling === 'session') await client.query(`${assign('set', settings)}; deallocate all`)
       },
     })
-    // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
+    // An idle connection that breaks is replaced at its next use; without a listener, its error would end the process.
     this.#pool.on('error', () => {})
     this.#pool.on('connect', (client) => {
       client.on('error', () => {})
@@ -127,8 +127,8 @@ export class Database implements Queryable {
   }
 
   /**
-   * Runs a statement that PostgreSQL refuses within a transaction, for as long as it takes. Behind a pooler the session is
-   * not ours to set, and the server's own limit of time applies.
+   * Runs a statement that PostgreSQL does not allow within a transaction, without a time limit on the session. Behind a pooler,
+   * the session's settings cannot be changed, and the server's own time limit applies.
    */
   async runAlone(text: string): Promise<void> {
     const client = await this.#pool.connect()
@@ -140,7 +140,7 @@ export class Database implements Queryable {
     }
   }
 
-  /** A name for a statement that is planned once a connection; none for one that is planned each time. */
+  /** Returns the name of a statement that is planned once per connection; undefined if it is planned each time. */
   #nameOf({ text, values, keepsPlan }: Statement<unknown>): string | undefined {
     const isKept = this.#keeps === 'all' || (this.#keeps === 'marked' && keepsPlan !== undefined)
     if (!isKept || (keepsPlan !== 'always' && !isSmall(values))) return undefined
@@ -151,7 +151,7 @@ export class Database implements Queryable {
     return name
   }
 
-  /** A statement between its begin and its commit, all sent at once: the first that fails tells why. */
+  /** Runs a statement between begin and commit, all sent at once, and throws the first error. */
   async #runWithSettings<Row>(statement: Statement<Row>): Promise<Row[]> {
     const client = await this.#pool.connect()
     const [begun, result, ended] = await Promise.allSettled([
@@ -159,7 +159,7 @@ export class Database implements Queryable {
       client.query(statement.text, statement.values as unknown[]),
       client.query('commit'),
     ])
-    // The commit of a transaction that failed is a rollback, after which the connection is as good as new.
+    // The commit of a failed transaction is a rollback, after which the connection can be reused.
     const broken = [begun, ended].find(({ status }) => status === 'rejected')
     client.release(broken !== undefined)
     if (begun.status === 'rejected') throw begun.reason
@@ -169,18 +169,18 @@ export class Database implements Queryable {
   }
 
   /**
-   * Runs `work` in one transaction at read committed. A client that failed is handed back with its error,
-   * so that the pool discards it: after a timeout the connection may still be busy with the old query.
+   * Runs `work` in one transaction at read committed. A client that failed is released with its error, so that the pool
+   * discards it: after a timeout, the connection may still be busy with the old query.
    */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     return this.#within(this.#begin, work)
   }
 
   /**
-   * Runs `work` on what the database holds at one instant, for answers that take several statements. It may
-   * only read, and must know an index for all it reads: on tables that have grown since they were analysed the
-   * planner would rather read them whole. `inOrder` is for lists that an index gives in their own order, of
-   * which it would rather sort everything; what is found by time alone needs bitmaps.
+   * Runs `work` on a snapshot of the database, for results that take several statements. The work may only read, and must have
+   * an index for everything it reads: on tables that have grown since they were analysed, the planner would rather scan them
+   * sequentially. `inOrder` is for lists that an index returns in order, which the planner would rather sort; rows that are
+   * selected by time alone need bitmap scans.
    */
   snapshot<T>(work: (tx: Queryable) => Promise<T>, { inOrder = false } = {}): Promise<T> {
     const snapshot = `${this.#begin}; ${SNAPSHOT}`
@@ -226,11 +226,14 @@ function isSmall(values: readonly unknown[]): boolean {
   return length <= SMALL_LENGTH || (length <= FEW_ROWS_LENGTH && values.every(hasFewRows))
 }
 
-/** Whether a value is no list of many elements. The elements of a list with quotes in it are as many as those of the list of ids beside it. */
+/**
+ * Whether a value is not a list of many elements. A list with quoted elements has as many of them as the list of ids next to
+ * it.
+ */
 const hasFewRows = (value: unknown): boolean =>
   typeof value !== 'string' || value.includes('"') || value.split(',', FEW_ROWS + 1).length <= FEW_ROWS
 
-/** How long the values are as text; what is neither text nor a number may be of any length. */
+/** Total length of the values as text; infinite if a value is neither text nor a number. */
 const lengthOf = (values: readonly unknown[]): number =>
   values.reduce((sum: number, value) => {
     if (typeof value === 'string' || Buffer.isBuffer(value)) return sum + value.length
@@ -240,7 +243,7 @@ const lengthOf = (values: readonly unknown[]): number =>
 const rowsOf = <Row>({ read }: Statement<Row>, answer: unknown[]): Row[] =>
   read ? read(answer as never[]) : (answer as Row[])
 
-/** What Belfry's statements count on, wherever they are run. */
+/** Settings that Belfry's statements rely on. */
 function settingsFor({ statementTimeoutMs, favourIndexes = false }: DatabaseOptions): Record<string, string> {
   return {
     statement_timeout: String(Math.round(statementTimeoutMs)),
@@ -257,31 +260,34 @@ const assign = (how: 'set' | 'set local', settings: Record<string, string>) =>
     .map(([name, value]) => `${how} ${name} = ${value}`)
     .join('; ')
 
-/** SQLSTATE of an error from the server, if it is one. Each has a digit, which tells it from Node's EPIPE. */
+/** Returns the SQLSTATE of an error from the server. Each contains a digit, unlike Node's EPIPE. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** Name of the constraint that an error is about, if it is about one. */
+/** Returns the name of the constraint that an error is about; undefined if there is none. */
 export function violatedConstraint(error: unknown): string | undefined {
   return sqlState(error)?.startsWith('23')
     ? ((error as { constraint?: string }).constraint ?? undefined)
     : undefined
 }
 
-/** The session accepts no writes, and may have learnt so from a setting that no longer holds: a new one would know. */
+/**
+ * Whether the session accepts no writes. It may have taken this from a setting that has changed since, which a new session
+ * would know.
+ */
 const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
 
 /**
- * Classes of errors that are about what was to be written, not about the moment: cardinality, data, constraints, views that
- * check, limits of a value's or an index entry's size, what a trigger raises, and what is damaged.
+ * Classes of errors caused by the data, not by the state of the server: cardinality, data, constraints, views with a check
+ * option, limits on the size of a value or an index entry, errors raised by triggers, and corrupted data.
  */
 const ABOUT_THE_DATA = ['21', '22', '23', '44', '54', 'P0', 'XX']
 
 /**
- * True when something was refused for what it says: trying it again as it is leads to the same. A value that cannot even be
- * made into a statement, or a rule of ours that it breaks, counts as well.
+ * Whether a write was rejected because of its content, so that trying it again unchanged would fail again. This includes values
+ * that cannot be put into a statement, and violations of Belfry's own rules.
  */
 export function isRefused(error: unknown): boolean {
   const state = sqlState(error)
@@ -290,17 +296,19 @@ export function isRefused(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
 }
 
-/** True when history has no partition for the day of a row. Its message may be in any language; it names no constraint. */
+/**
+ * Whether history has no partition for the day of a row. The message may be in any language, and the error names no constraint.
+ */
 export function isMissingPartition(error: unknown): boolean {
   return sqlState(error) === '23514' && violatedConstraint(error) === undefined
 }
 
-/** Codes of errors that a connection ends with before anything was sent over it. */
+/** Codes of errors with which a connection attempt ends before anything was sent. */
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOENT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/
 
 /**
- * False when a statement that failed has certainly changed nothing: there was no connection to send it over, or the server
- * has refused it. True when the connection broke: it may have been carried out, and only the answer was lost.
+ * Whether a failed statement may have changed something. False if there was no connection to send it over, or the server
+ * rejected it. True if the connection broke: the statement may have been executed, and only the response was lost.
  */
 export function mayHaveBeenCarriedOut(error: unknown): boolean {
   const state = sqlState(error)
@@ -309,7 +317,7 @@ export function mayHaveBeenCarriedOut(error: unknown): boolean {
   return !NOT_CONNECTED.test(String(code)) && !message.includes('timeout exceeded when trying to connect')
 }
 
-/** True when the database could not be asked at all, or went away while it was: the caller may try again. */
+/** Whether the database could not be reached, or became unavailable during the request: the caller may try again. */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined) return state.startsWith('08') || state.startsWith('57P') || state.startsWith('53')

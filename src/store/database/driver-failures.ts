@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream'
 
 /**
- * Whatever the driver throws while it reads an answer is thrown where a socket hands over its bytes: nobody can catch it
- * there, and the process would end. An answer that is longer than a string can be is such a case. The connection is ended
- * with it instead, and so the statement that was under way fails with it like any other.
+ * Ends the connection if the driver throws while it reads a response, so that the statement in progress fails like any other.
+ * Otherwise, the error would be thrown in the socket's data handler, where nothing can catch it, and the process would end. A
+ * response that exceeds the maximum length of a string is such a case.
  */
 export function failInsteadOfThrowing(client: unknown): void {
   const { stream } = (client as { readonly connection: { readonly stream: Duplex } }).connection

@@ -1,8 +1,8 @@
-/** How a batch tells what it did: nothing when it did all that was asked, which is almost always. */
+/** How the statement of a batch reports what it changed: null if it changed every row, which is almost always the case. */
 
 /**
- * The runs of a batch that were left alone. A statement answers the ones it has changed, or null when that is all of
- * them: their ids would otherwise travel twice, once to be changed and once to be told from the others.
+ * Returns the runs of a batch that were not changed. A statement returns the ids it has changed, or null if it changed all of
+ * them: otherwise each id would be transferred twice.
  */
 export function leftAlone(
   asked: readonly { readonly runId: string }[],

@@ -1,11 +1,11 @@
 import { sql } from './sql.ts'
 
-/** What there may be only so many of. */
+/** Objects whose number is limited. */
 export type Counted = 'keys' | 'members' | 'projects'
 
 /**
- * Whoever adds one of these waits for others who do, until they commit, so that the number is exact: of a project, or of the
- * installation where there is none.
+ * Serialises transactions that add one of these objects, until they commit, so that the count is exact: in a project, or in the
+ * installation if `projectId` is null.
  */
 export const lockCount = (counted: Counted, projectId: string | null) => sql`
   select pg_advisory_xact_lock(hashtextextended('belfry.' || ${counted}::text || ':' || coalesce(${projectId}::text, ''), 0))`

@@ -1,20 +1,20 @@
 /**
- * Who is at the other end of an address: PostgreSQL itself, or a pooler, and what that shares among its clients.
- * Nothing here asks a pooler for its name, since there are many; what counts is whether two connections that are
- * both open can be answered by one and the same backend. Nothing is set either: it might be found by strangers.
+ * Determines whether an address leads to PostgreSQL itself or to a pooler, and what the pooler shares among its clients. It
+ * does not rely on the pooler's name, since there are many poolers; the criterion is whether two open connections can be served
+ * by the same backend. It sets nothing, because other clients might see the settings.
  */
 import pg from 'pg'
 
-/** What a look at an address has told. */
+/** What was found at an address. */
 export interface Met {
-  /** Of the PostgreSQL behind it, such as '18.4'. */
+  /** Version of the PostgreSQL server, such as '18.4'. */
   readonly version: string
-  /** How long a pooler in between keeps a backend for a client; null without one. */
+  /** How long a pooler keeps a backend for a client; null without a pooler. */
   readonly pooler: 'session' | 'transaction' | 'statement' | null
 }
 
 const TIMEOUT_MS = 5_000
-/** On a busy pooler chance may give two clients different backends, though hardly so often. */
+/** On a busy pooler, two clients may get different backends by chance, but hardly in every round. */
 const ROUNDS = 5
 
 export async function meet(url: string): Promise<Met> {
@@ -25,7 +25,7 @@ export async function meet(url: string): Promise<Met> {
       `select current_setting('server_version') as version, pg_backend_pid() as pid`,
     )
     const version = rows[0]?.version.split(' ')[0] ?? 'unknown'
-    // PostgreSQL introduces itself by the number of its process; a pooler makes up one of its own.
+    // PostgreSQL reports its process id on connect; a pooler makes up its own.
     const isDirect = (client as { processID?: number }).processID === rows[0]?.pid
     return { version, pooler: isDirect ? null : await whatIsShared(client, url) }
   } finally {
@@ -42,7 +42,7 @@ async function whatIsShared(one: pg.Client, url: string): Promise<NonNullable<Me
     }
     return 'session'
   } catch (error) {
-    // PgBouncer says so itself, with the code of a broken protocol.
+    // PgBouncer reports statement pooling itself, with the code of a protocol violation.
     if (error instanceof Error && /statement pooling/i.test(error.message)) return 'statement'
     throw error
   } finally {
@@ -51,8 +51,8 @@ async function whatIsShared(one: pg.Client, url: string): Promise<NonNullable<Me
 }
 
 /**
- * Whoever has a backend for good meets no other, and nobody else meets it. A transaction of the other client
- * takes the backend that was free last, if backends become free at all.
+ * Returns whether a client's backend changes or is shared with the other client. A client that keeps its backend never shares
+ * it. Otherwise, a transaction of the other client takes the backend that became free last.
  */
 async function changesBackend(one: pg.Client, other: pg.Client): Promise<boolean> {
   const before = await backendOf(one)

@@ -1,8 +1,8 @@
-/** What PostgreSQL refuses to write: noted for people to see, and settled once it was written after all. */
+/** Rows that PostgreSQL rejects: recorded for users to see, and settled once they are written after all. */
 import type { RefusedOperation } from '../../core/ledger/refusal-report.ts'
 import { list, sql } from './sql.ts'
 
-/** A row that was refused, as it is noted. */
+/** A rejected row to record. */
 export interface NewRefusal {
   readonly id: string
   readonly subject: string
@@ -11,7 +11,10 @@ export interface NewRefusal {
   readonly error: string
 }
 
-/** Notes refusals, one row for each subject however often it is tried. What is known of the run alone is looked up. */
+/**
+ * Records rejected rows, one row per subject however often it is tried. What is not given is looked up: the task by the run,
+ * and the project by the task.
+ */
 export const noteRefused = (operation: RefusedOperation, refusals: readonly NewRefusal[]) => sql`
   insert into refused_row (id, operation, subject, project_id, task_id, run_id, error)
   select i.id, ${operation}, i.subject, t.project_id, known.task_id, i.run_id, i.error
@@ -26,12 +29,12 @@ export const noteRefused = (operation: RefusedOperation, refusals: readonly NewR
     error = excluded.error, tries = refused_row.tries + 1, last_at = now(), settled_at = null,
     first_at = case when refused_row.settled_at is null then refused_row.first_at else now() end`
 
-/** Notes that what was refused has been written after all. */
+/** Records that rejected rows have been written after all. */
 export const settleRefused = (operation: RefusedOperation, subjects: readonly string[]) => sql`
   update refused_row set settled_at = now()
   where operation = ${operation} and subject = any(${list(subjects, (id) => id)}::text[]) and settled_at is null`
 
-/** Something that is refused at present. */
+/** A row that is currently rejected. */
 export interface RefusedRow {
   readonly operation: RefusedOperation
   readonly taskId: string | null
@@ -43,10 +46,10 @@ export interface RefusedRow {
   readonly lastAt: number
 }
 
-/** What nobody has tried for so long is gone, or nobody is there to try it. */
+/** A row that was not tried for this long no longer exists, or no node tries it any more. */
 const STALE_MINUTES = 10
 
-/** What is refused at present, in a project or for all of them, the latest first. */
+/** Returns the rows that are currently rejected, of a project or of none in particular, latest first. */
 export const refusedNow = ({ projectId, limit }: { projectId: string; limit: number }) => sql<RefusedRow>`
   select r.operation, r.task_id as "taskId", (select coalesce(name, key) from task where id = r.task_id) as "taskName", r.run_id as "runId",
          r.error, r.tries, r.first_at as "firstAt", r.last_at as "lastAt"

@@ -4,8 +4,8 @@ const DEADLOCK_DETECTED = '40P01'
 const MAX_TRIES = 5
 
 /**
- * One transaction. Ending several runs of one task at once takes their rows in any order, and so may cross
- * a change that takes them too; PostgreSQL then sends one of the two away, and it may simply begin again.
+ * Runs one transaction, again if it deadlocks. Ending several runs of a task at once locks their rows in any order, and may
+ * deadlock with a change that locks them too; PostgreSQL then aborts one of the two, which can simply be retried.
  */
 export async function withDeadlockRetry<T>(
   db: Pick<Database, 'transaction'>,

@@ -1,7 +1,8 @@
 /**
- * Carries out batches of which PostgreSQL may refuse one row. The batch is halved until that row is alone; it is set aside,
- * tried again after a pause that grows to a minute, and reported to the log and the overview. All the others go on. This
- * costs nothing while nothing is refused. What is set aside is known to this process alone: another one finds out by itself.
+ * Executes batches in which PostgreSQL may reject a row. The batch is halved until that row is alone; the row is set aside,
+ * retried after a pause that grows to a minute, and reported in the log and the overview. All other rows are processed. This
+ * costs nothing while nothing is rejected. Only this process knows which rows are set aside: another process finds out by
+ * itself.
  */
 import { uuidv7 } from '../../core/ids.ts'
 import type { RefusedOperation } from '../../core/ledger/refusal-report.ts'
@@ -10,9 +11,9 @@ import { ensurePartitionsOf } from '../history/partitions.ts'
 import { isMissingPartition, isRefused, type Queryable } from './database.ts'
 import { noteRefused, settleRefused } from './refused-rows.ts'
 
-/** What a row is about, for those who look for it. */
+/** What a row is about, for users who look into the rejection. */
 export interface Subject {
-  /** Tells the row from others of the same operation. */
+  /** Distinguishes the row from others of the same operation. */
   readonly id: string
   readonly runId?: string | null
   readonly taskId?: string | null
@@ -23,19 +24,19 @@ export interface SetAsideOptions<Row> {
   readonly db: Queryable
   readonly log: Logger
   subjectOf(row: Row): Subject
-  /** The instant that the row's history is dated with, where that may be another than now. */
+  /** The instant that dates the row in history, if that may differ from now. */
   datedAt?(row: Row): number
 }
 
 const FIRST_REST_MS = 1_000
 const LONGEST_REST_MS = 60_000
-/** Rows that are known to be refused; the one that was refused longest ago is forgotten, and tried again. */
+/** Maximum number of rejected rows to remember; the one rejected longest ago is removed, and so is tried again. */
 const MAX_KNOWN = 10_000
-/** Refusals of one batch that are reported one by one. */
+/** Maximum number of rejections of one batch that are reported individually. */
 const MAX_REPORTED = 100
-/** Characters of an error that are kept. */
+/** Maximum number of characters of an error that are stored. */
 const MAX_ERROR = 500
-/** Days of one batch whose partitions are made. */
+/** Maximum number of days of one batch for which partitions are created. */
 const MAX_DAYS = 10
 const DAY_MS = 86_400_000
 
@@ -58,26 +59,26 @@ export class SetAside<Row> {
     this.#options = options
   }
 
-  /** The ids of what is not to be tried yet. */
+  /** Ids of the rows that must not be tried yet. */
   get restingIds(): string[] {
     const now = performance.now()
     return [...this.#rests].flatMap(([id, { until }]) => (until > now ? id : []))
   }
 
-  /** Whether a row was refused and is not to be tried yet. */
+  /** Whether a row was rejected and must not be tried yet. */
   isResting(row: Row): boolean {
     return this.#rests.size > 0 && this.restMs(row) > 0
   }
 
-  /** For how long a row is left alone; none when it may be tried. */
+  /** How long a row must not be tried; 0 if it may be tried now. */
   restMs(row: Row): number {
     const rest = this.#rests.get(this.#options.subjectOf(row).id)
     return rest === undefined ? 0 : Math.max(0, rest.until - performance.now())
   }
 
   /**
-   * Carries out a batch; answers the rows that were refused. `work` gets the whole batch, or in turn the parts of it, and is
-   * done with a part when it returns. An error that is not about a row is thrown: the parts before it are done.
+   * Executes a batch; returns the rows that were rejected. `work` gets the whole batch, or its parts in turn, and is done with
+   * a part when it returns. An error that is not about a row is thrown; the parts before it are done.
    */
   async each(rows: readonly Row[], work: (rows: readonly Row[]) => Promise<void>): Promise<readonly Row[]> {
     const refused: Refused<Row>[] = []
@@ -89,7 +90,7 @@ export class SetAside<Row> {
     return refused.map(({ row }) => row)
   }
 
-  /** Notes that rows were written, should any of them have been refused before. */
+  /** Records that rows were written, in case any of them was rejected before. */
   async settle(rows: readonly Row[]): Promise<void> {
     if (this.#rests.size === 0) return
     const { operation, db, subjectOf } = this.#options
@@ -99,7 +100,7 @@ export class SetAside<Row> {
     await this.#note(() => db.run(settleRefused(operation, subjects)))
   }
 
-  /** Sets a row aside that was found to be refused. */
+  /** Sets aside a row that was found to be rejected. */
   refuse(row: Row, error: unknown): Promise<void> {
     return this.#report([{ row, error }])
   }
@@ -128,7 +129,7 @@ export class SetAside<Row> {
     await this.settle(rows)
   }
 
-  /** Makes the days of history that a batch belongs to; false when that could not be done. */
+  /** Creates the partitions for the days of a batch; false if that failed. */
   async #makePartitions(rows: readonly Row[]): Promise<boolean> {
     const { db, log, datedAt } = this.#options
     try {
@@ -181,7 +182,7 @@ export class SetAside<Row> {
     return rest
   }
 
-  /** A report that cannot be written must not keep the work from going on; the next refusal writes it again. */
+  /** A failed report must not stop the work; the next rejection reports the row again. */
   async #note(write: () => Promise<unknown>): Promise<void> {
     try {
       await write()

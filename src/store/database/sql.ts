@@ -1,13 +1,13 @@
 /**
- * SQL written as SQL. A statement is constant text with values where they are used; there is no way to
- * glue text in, so there is nothing to escape. What several statements share is a part, written as SQL itself.
+ * SQL written as SQL. A statement is constant text with values where they are used; text cannot be concatenated into it, so
+ * nothing needs escaping. SQL that several statements share is a part, which is written in the same way.
  */
 export interface Statement<Row> {
   readonly text: string
   readonly values: readonly unknown[]
-  /** Makes rows of what the server answers, where that takes more than the driver does. */
+  /** Converts the server's result to rows, if that takes more than the driver does. */
   readonly read?: (answer: readonly never[]) => Row[]
-  /** Its plan is the same whatever the values are, or as long as they are few: a connection may keep it. */
+  /** The plan is the same whatever the values are, or as long as they are few: a connection may keep it. */
   readonly keepsPlan?: 'of few values' | 'always'
   /** Carries the row type; never present at run time. */
   readonly row?: Row
@@ -36,10 +36,10 @@ export function sql<Row = Record<string, never>>(
   return { text: textOf(parts, shape), values }
 }
 
-/** What the text of a statement depends on: the texts it consists of, in order, and null where a value stands. */
+/** What the text of a statement depends on: the literals it consists of, in order, and null for each value. */
 type Shape = (readonly string[] | null)[]
 
-/** Takes a statement or a part apart, which may consist of parts itself. */
+/** Flattens a statement or a part, which may contain parts itself. */
 function gather(
   { parts, values: given }: Pick<Part, 'parts' | 'values'>,
   values: unknown[],
@@ -61,11 +61,11 @@ interface Written {
 }
 
 /**
- * Texts by the literal they were written in. A statement is sent hundreds of times a second and its text is some kilobytes long:
- * putting it together each time, and comparing it with the one that was prepared, costs more than everything else about it.
+ * Texts by the literal they come from. A statement is sent hundreds of times a second and its text is some kilobytes long:
+ * building it each time, and comparing it with the prepared one, costs more than everything else about it.
  */
 const known = new WeakMap<readonly string[], Written[]>()
-/** A literal has as many texts as there are ways to choose its parts, which are few. */
+/** A literal has one text for each combination of its parts, of which there are few. */
 const MAX_TEXTS = 16
 
 function textOf(parts: readonly string[], shape: Shape): string {
@@ -79,7 +79,7 @@ function textOf(parts: readonly string[], shape: Shape): string {
 
 const isSame = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((piece, i) => piece === b[i])
 
-/** The text of the first literal of a shape, with those inside it; what was written is taken off the shape. */
+/** Returns the text of the first literal of a shape, including nested ones, and removes them from the shape. */
 function written(shape: Shape, counter = { values: 0 }): string {
   const parts = shape.shift() ?? []
   let text = parts[0] ?? ''
@@ -95,13 +95,13 @@ function written(shape: Shape, counter = { values: 0 }): string {
   return text
 }
 
-/** The same statement, its answer read in another way. */
+/** Returns the statement with another way of reading its result. */
 export const reading = <Answer, Row>(
   { text, values }: Statement<Answer>,
   read: (answer: readonly Answer[]) => Row[],
 ): Statement<Row> => ({ text, values, read })
 
-/** The same statement, its plan kept by the connection that carries it out, also within a transaction if it always is. */
+/** Returns the statement with its plan kept by each connection; within a transaction, too, if `always`. */
 export const keepingPlan = <Row>(
   statement: Statement<Row>,
   keepsPlan: NonNullable<Statement<Row>['keepsPlan']> = 'of few values',
@@ -110,16 +110,16 @@ export const keepingPlan = <Row>(
 type Scalar = string | number | boolean | null
 
 /**
- * One column of a batch as an array literal, the form in which batches travel to `unnest`. The driver
- * would do the same from an array, but inspects each element on the way: at a thousand rows of ten columns
- * that costs more than everything else Node does for them.
+ * One column of a batch as an array literal, the form in which batches are passed to `unnest`. The driver would build the same
+ * from an array, but inspects each element: for a thousand rows of ten columns, that costs more than everything else Node does
+ * for them.
  */
 export const list = <T>(rows: readonly T[], pick: (row: T) => Scalar): string =>
   literalOf(rows, pick, element)
 
 /**
- * A column of JSON texts, the same way. JSON quotes a text as an array literal does, but for control characters, of which a
- * JSON text has none; and it takes a third of the time.
+ * The same for a column of JSON texts. JSON quotes a string as an array literal does, except for control characters, which JSON
+ * text does not contain; and this takes a third of the time.
  */
 export const jsonList = <T>(rows: readonly T[], pick: (row: T) => string | null): string =>
   literalOf(rows, pick, (text) => (text === null ? NULL : JSON.stringify(text)))
@@ -134,7 +134,7 @@ function literalOf<T, V extends Scalar>(
   let written = ''
   for (const row of rows) {
     const value = pick(row)
-    // Most columns hold the same in row after row.
+    // In most columns, consecutive rows have the same value.
     if (value !== last) {
       last = value
       written = write(value)

@@ -1,6 +1,6 @@
 /**
- * Instants travel as epoch milliseconds. PostgreSQL prints `2026-11-15 20:45:59.123456+00` in a session
- * whose zone is UTC; reading the digits in place costs a tenth of what Date.parse does.
+ * Parses a timestamp into epoch milliseconds. PostgreSQL prints `2026-11-15 20:45:59.123456+00` in a session whose time zone is
+ * UTC; reading the digits in place costs a tenth of Date.parse.
  */
 export function parseTimestamp(text: string): number {
   if (text.length < 22 || text.charCodeAt(4) !== 45 || !text.endsWith('+00')) return Date.parse(text)

@@ -1,15 +1,18 @@
-/** Subscriptions: who is told by webhook how runs end, how far they were told, and who tells them. */
+/**
+ * Subscriptions to run events by webhook: their settings, their delivery progress, and the leases of the nodes that deliver
+ * them.
+ */
 import type { EventFilter } from '../../core/run/history-event.ts'
 import { list, sql } from '../database/sql.ts'
 
-/** Why a subscription is not delivered to. */
+/** Why the last delivery to a subscription failed. */
 export interface DeliveryError {
   readonly code: string
   readonly message: string
   readonly at: number
 }
 
-/** A subscription as it is stored. */
+/** A subscription as stored. */
 export interface SubscriptionRow {
   readonly id: string
   readonly projectId: string
@@ -18,7 +21,7 @@ export interface SubscriptionRow {
   readonly filter: EventFilter
   readonly batchSize: number
   readonly giveUpAfterMs: number
-  /** As it is stored: encrypted with a key and in base64, or plain without one. */
+  /** As stored: encrypted and in base64 if there is a key, otherwise plain. */
   readonly secret: string
   readonly keyId: string | null
   readonly createdAt: number
@@ -36,22 +39,22 @@ export interface SubscriptionRow {
   readonly held: readonly HeldTask[]
 }
 
-/** A task whose events are not taken while those of others are. */
+/** A task whose deliveries are suspended while those of other tasks continue. */
 export interface HeldTask {
   readonly taskId: string
-  /** Where it is no task but the circuit of a target: which. Then `taskId` only tells it apart. */
+  /** The target, if this entry is about its circuit instead of a task; `taskId` is then only an identifier. */
   readonly target?: string | null
-  /** How far it was told. */
+  /** Position up to which its events were delivered. */
   readonly position: string
-  /** In a row; none once it is taken again and comes after the others. */
+  /** Number of consecutive failures; 0 once deliveries succeed again and the task is catching up with the others. */
   readonly failures: number
   readonly failingSince: number
-  /** When it is tried again; null when that was given up. */
+  /** When the next attempt is due; null if it was given up. */
   readonly retryAt: number | null
   readonly lastError: DeliveryError | null
 }
 
-/** What a user decides about a subscription. */
+/** The settings of a subscription that users choose. */
 export interface SubscriptionSettings {
   readonly name: string | null
   readonly url: string
@@ -62,14 +65,14 @@ export interface SubscriptionSettings {
   readonly keyId: string | null
 }
 
-/** A subscription to make, and where it begins. */
+/** A subscription to create, and the position at which it begins. */
 export interface NewSubscription extends SubscriptionSettings {
   readonly id: string
   readonly projectId: string
   readonly position: string
 }
 
-/** Makes a subscription unless the project has as many as it may. */
+/** Creates a subscription unless the project has reached the maximum number. */
 export const insertSubscription = (s: NewSubscription, most: number) => sql<{ id: string }>`
   insert into subscription (id, project_id, name, url, filter, batch_size, give_up_after_ms, secret, key_id, position)
   select ${s.id}::uuid, ${s.projectId}::uuid, ${s.name}, ${s.url}, ${JSON.stringify(s.filter)}::jsonb, ${s.batchSize}::integer, ${s.giveUpAfterMs}::bigint,
@@ -77,7 +80,7 @@ export const insertSubscription = (s: NewSubscription, most: number) => sql<{ id
   where (select count(*) from subscription where project_id = ${s.projectId}) < ${most}::integer
   returning id`
 
-/** Subscriptions of a project, oldest first; with an id that one. */
+/** Lists the subscriptions of a project, oldest first, or only the one with the given id. */
 export const findSubscriptions = ({
   projectId,
   id = null,
@@ -98,9 +101,9 @@ export const findSubscriptions = ({
   order by id limit ${limit}`
 
 /**
- * Changes what a user decides; what is null stays, and what fails is tried again at once. Whoever delivers learns of it with
- * the next write; where something fails, by having lost the lease: a message that is on its way to the old address would
- * else put off, once it fails too, what is to be tried at once.
+ * Changes the given settings, and makes failing deliveries due at once. The delivering node gets the new settings with its next
+ * write. If deliveries are failing, that node also loses its lease: otherwise, a message still in flight to the old address
+ * could fail and postpone the immediate retry.
  */
 export const editSubscription = (
   { projectId, id }: { projectId: string; id: string },
@@ -119,7 +122,7 @@ export const editSubscription = (
   where project_id = ${projectId} and id = ${id}
   returning id`
 
-/** Makes others who change a subscription wait. */
+/** Locks a subscription against concurrent changes. */
 export const lockSubscription = ({ projectId, id }: { projectId: string; id: string }) => sql<{ id: string }>`
   select id from subscription where project_id = ${projectId} and id = ${id} for update`
 
@@ -128,7 +131,7 @@ export const deleteSubscription = ({ projectId, id }: { projectId: string; id: s
 }>`
   delete from subscription where project_id = ${projectId} and id = ${id} returning id`
 
-/** Lets a subscription go on, from where it stopped or from another position. Whoever delivers now finds it lost. */
+/** Resumes a subscription, from where it stopped or from another position. A node that is delivering it loses its lease. */
 export const resumeSubscription = ({
   projectId,
   id,
@@ -143,7 +146,7 @@ export const resumeSubscription = ({
   where project_id = ${projectId} and id = ${id}
   returning id`
 
-/** A subscription that this node may deliver for. */
+/** A subscription that this node has leased for delivery. */
 export type LeasedSubscription = Pick<
   SubscriptionRow,
   | 'id'
@@ -160,13 +163,13 @@ export type LeasedSubscription = Pick<
   | 'held'
 > & { readonly holder: string }
 
-/** What may change while a subscription is delivered. */
+/** Settings that may change while a subscription is being delivered. */
 export type DeliverySettings = Pick<
   SubscriptionRow,
   'url' | 'filter' | 'batchSize' | 'secret' | 'keyId' | 'failures' | 'giveUpAfterMs'
 >
 
-/** Subscriptions that are to be delivered and that nobody delivers, but for the named ones. */
+/** Returns subscriptions that are due for delivery and not leased by any node, except those in `except`. */
 export const unheldSubscriptions = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
   id: string
 }>`
@@ -175,8 +178,8 @@ export const unheldSubscriptions = ({ limit, except }: { limit: number; except: 
   order by leased_until, id limit ${limit}`
 
 /**
- * Takes subscriptions that nobody delivers for and that are due. The lease of a node that died runs out by itself;
- * until then what it sent may still be on its way, and nobody else may send.
+ * Leases subscriptions that are due and not leased by any node. The lease of a dead node expires by itself; until then,
+ * messages that it sent may still be in flight, and no other node may send.
  */
 export const leaseSubscriptions = ({
   subscriptions,
@@ -193,24 +196,24 @@ export const leaseSubscriptions = ({
   returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, key_id as "keyId", position, fence, failures, holder,
             give_up_after_ms as "giveUpAfterMs", held`
 
-/** What was delivered since the last time this was said. */
+/** What was delivered since progress was last stored. */
 export interface Progress {
   readonly id: string
   readonly fence: number
-  /** How far everything was delivered; null when that is to stay as it is. */
+  /** Position up to which everything was delivered; null to leave it unchanged. */
   readonly position: string | null
   readonly delivered: number
   readonly lastEvent: { readonly id: string; readonly at: number } | null
-  /** All tasks that are held; null when they are as they were. */
+  /** All tasks whose deliveries are suspended; null if they have not changed. */
   readonly held: readonly HeldTask[] | null
-  /** Whether some of them fail. */
+  /** Whether some of their deliveries are failing. */
   readonly isFailing: boolean
   readonly leaseMs: number
 }
 
 /**
- * Notes how far a subscription was delivered and keeps the lease; no row for whoever has lost it. When tasks are held and
- * nothing at all has been taken for as long as that may go on, the subscription is disabled.
+ * Stores the progress of a subscription and renews the lease; no row if the lease was lost. If deliveries of tasks are
+ * suspended and nothing at all was delivered for `giveUpAfterMs`, the subscription is disabled.
  */
 export const saveDelivered = ({
   id,
@@ -235,24 +238,24 @@ export const saveDelivered = ({
   where id = ${id} and fence = ${fence} and disabled_at is null
   returning url, filter, batch_size as "batchSize", secret, key_id as "keyId", failures, give_up_after_ms as "giveUpAfterMs"`
 
-/** The latest error of tasks that are held, as it is stored. */
+/** Returns the latest error of the tasks whose deliveries are suspended, as stored. */
 function errorOf(held: readonly HeldTask[] | null): string | null {
   const errors = (held ?? []).flatMap(({ lastError }) => lastError ?? [])
   const [latest] = errors.sort((a, b) => b.at - a.at)
   return latest === undefined ? null : JSON.stringify(latest)
 }
 
-/** What went wrong, and when to try again. */
+/** A failed delivery, and when to retry it. */
 export interface DeliveryFailure {
   readonly id: string
   readonly fence: number
   readonly error: { readonly code: string; readonly message: string }
   readonly retryInMs: number
-  /** Trying again is of no use. */
+  /** Whether retrying is pointless. */
   readonly isFinal: boolean
 }
 
-/** Notes a failure and gives the lease back; a subscription that has been failing for too long is disabled. */
+/** Records a failure and releases the lease; a subscription that has been failing for too long is disabled. */
 export const saveFailed = ({ id, fence, error, retryInMs, isFinal }: DeliveryFailure) => sql<{
   disabledAt: number | null
 }>`
@@ -265,6 +268,8 @@ export const saveFailed = ({ id, fence, error, retryInMs, isFinal }: DeliveryFai
   where id = ${id} and fence = ${fence}
   returning disabled_at as "disabledAt"`
 
-/** Gives a lease back, held or lost, once nothing is on its way any more: nobody need wait until it runs out. */
+/**
+ * Releases a lease, even one whose fence has moved, once no message is in flight, so that no node has to wait until it expires.
+ */
 export const releaseSubscription = ({ id, holder }: { id: string; holder: string }) => sql`
   update subscription set holder = null, leased_until = '-infinity' where id = ${id} and holder = ${holder}`

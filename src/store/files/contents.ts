@@ -1,4 +1,4 @@
-/** The bytes of files, in chunks. How much of a content was received decides who may add to it. */
+/** The bytes of files, in chunks. An upload may append only at the number of bytes received so far. */
 import { CHUNK_BYTES } from '../../core/file/file.ts'
 import type { FileKind } from '../../core/file/file-kind.ts'
 import { list, sql } from '../database/sql.ts'
@@ -6,14 +6,14 @@ import { list, sql } from '../database/sql.ts'
 export const insertContent = ({ id, projectId }: { id: string; projectId: string }) => sql`
   insert into file_content (id, project_id) values (${id}, ${projectId})`
 
-/** Bytes, and where they belong. */
+/** Bytes, and their position in a content. */
 export interface Chunk {
   readonly contentId: string
   readonly position: number
   readonly bytes: Buffer
 }
 
-/** Adds bytes at the end of a content; no row when its end is elsewhere by now, because another upload has added some or begun anew. */
+/** Appends bytes to a content; no row if its end has moved, because another upload has appended bytes or started over. */
 export const appendChunk = ({ contentId, position, bytes }: Chunk) => sql<{ contentId: string }>`
   with advanced as (
     update file_content set received = received + ${bytes.length}::bigint
@@ -24,13 +24,13 @@ export const appendChunk = ({ contentId, position, bytes }: Chunk) => sql<{ cont
   select id, ${position}::bigint, ${bytes}::bytea from advanced
   returning content_id as "contentId"`
 
-/** What is stored from a position to the end of its chunk; no bytes where the content has ended. */
+/** Reads from a position to the end of its chunk; no bytes at the end of the content. */
 export const readChunk = (contentId: string, position: number) => sql<{ bytes: Buffer }>`
   select substr(bytes, least(${position}::bigint - position, ${CHUNK_BYTES})::integer + 1) as bytes from file_chunk
   where content_id = ${contentId} and position <= ${position}::bigint
   order by position desc limit 1`
 
-/** Complete content of a project with this hash, kept from being dropped until the commit. */
+/** Returns the complete content of a project with this hash, protected from being dropped until the commit. */
 export const shareContent = ({ projectId, sha256 }: { projectId: string; sha256: string }) => sql<{
   id: string
   size: number
@@ -43,20 +43,20 @@ export const completeContent = (complete: { id: string; sha256: string } & FileK
                           architecture = ${complete.architecture}, interpreter = ${complete.interpreter}
   where id = ${complete.id} and sha256 is null and dropped_at is null`
 
-/** Locks contents against everybody who would share them, in one order. They must be locked before they are dropped. */
+/** Locks contents against concurrent sharing, ordered by id. Contents must be locked before they are dropped. */
 export const lockContents = (ids: readonly string[]) => sql<{ id: string }>`
   select id from file_content where id = any(${list(ids, (id) => id)}::uuid[]) order by id for update`
 
-/** Drops those of the contents that no file refers to. */
+/** Drops the given contents that no file refers to. */
 export const dropContents = (ids: readonly string[]) => sql`
   update file_content c set dropped_at = now(), sha256 = null
   where id = any(${list(ids, (id) => id)}::uuid[]) and dropped_at is null
     and not exists (select from file where content_id = c.id)`
 
-/** Contents that chunks are deleted of at a time. */
+/** Maximum number of contents whose chunks are deleted at a time. */
 const CONTENTS_AT_ONCE = 100
 
-/** Deletes some chunks of dropped contents. They are taken in their order, which only the index gives. */
+/** Deletes some chunks of dropped contents. The order makes the planner use the index. */
 export const deleteDroppedChunks = (limit: number) => sql<{ contentId: string }>`
   delete from file_chunk where ctid = any(array(
     select k.ctid

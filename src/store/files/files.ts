@@ -1,7 +1,7 @@
-/** Files of a project: making, finding and removing them. */
+/** Files of a project: creating, finding and deleting them. */
 import { list, part, sql } from '../database/sql.ts'
 
-/** A file as it is read. Until it is ready, size and hash are what was announced. */
+/** A file as read. Until it is ready, size and hash are the ones announced by the uploader. */
 export interface FileRow {
   readonly id: string
   readonly projectId: string
@@ -9,7 +9,7 @@ export interface FileRow {
   readonly size: number | null
   readonly sha256: string | null
   readonly contentId: string | null
-  /** Bytes that are stored. */
+  /** Number of bytes stored so far. */
   readonly received: number
   readonly kind: string | null
   readonly architecture: string | null
@@ -24,16 +24,16 @@ const columns = part`
   c.kind, c.architecture, c.interpreter, f.created_at as "createdAt", f.upload_expires_at as "uploadExpiresAt",
   f.ready_at as "readyAt"`
 
-/** A file to store. */
+/** A file to insert. */
 export interface NewFile {
   readonly id: string
   readonly projectId: string
   readonly name: string
   readonly size: number | null
   readonly sha256: string | null
-  /** When its upload address ends; null for a file that is ready. */
+  /** When its upload address expires; null for a file that is ready. */
   readonly uploadExpiresAt: number | null
-  /** The content that it shares with others, which makes it ready. */
+  /** An existing content that the file shares, which makes it ready; otherwise null. */
   readonly contentId: string | null
 }
 
@@ -42,7 +42,7 @@ export const insertFile = ({ id, projectId, name, size, sha256, uploadExpiresAt,
   values (${id}, ${projectId}, ${name}, ${size}, ${sha256}, to_timestamp(${uploadExpiresAt}::float8 / 1000),
           ${contentId}::uuid, case when ${contentId}::uuid is null then null else now() end)`
 
-/** Names one file of a project. */
+/** Identifies one file of a project. */
 export interface FileKey {
   readonly projectId: string
   readonly id: string
@@ -52,12 +52,12 @@ export const findFile = ({ projectId, id }: FileKey) => sql<FileRow>`
   select ${columns} from file f left join file_content c on c.id = f.content_id
   where f.id = ${id} and f.project_id = ${projectId}`
 
-/** The same for several; nothing of those that do not exist. */
+/** Returns several files; ids that do not exist are skipped. */
 export const findFilesByIds = (projectId: string, ids: readonly string[]) => sql<FileRow>`
   select ${columns} from file f left join file_content c on c.id = f.content_id
   where f.id = any(${list(ids, (id) => id)}::uuid[]) and f.project_id = ${projectId}`
 
-/** The file, locked until the commit. */
+/** Returns the file, locked until the commit. */
 export const lockFile = ({ projectId, id }: FileKey) => sql<FileRow>`
   select ${columns} from file f left join file_content c on c.id = f.content_id
   where f.id = ${id} and f.project_id = ${projectId} for update of f`
@@ -68,7 +68,7 @@ export interface FileQuery {
   readonly name: string | null
   readonly sha256: string | null
   readonly state: 'waiting' | 'ready' | null
-  /** Only those before this id. */
+  /** Only files with a lower id. */
   readonly before: string | null
   readonly limit: number
 }
@@ -82,16 +82,16 @@ export const listFiles = ({ projectId, name, sha256, state, before, limit }: Fil
     ${before === null ? part`` : part`and f.id < ${before}::uuid`}
   order by f.id desc limit ${limit}`
 
-/** What a file consists of from now on: nothing, or the content of an upload that begins. */
+/** Sets the content of a file that is not ready: null, or the content of an upload that begins. */
 export const setFileContent = ({ id, contentId }: { id: string; contentId: string | null }) => sql`
   update file set content_id = ${contentId}::uuid where id = ${id} and ready_at is null`
 
-/** Makes a file ready; no row when another upload has begun, or the file is gone. */
+/** Makes a file ready; no row if another upload has begun, or the file was deleted. */
 export const makeFileReady = (ready: {
   readonly id: string
-  /** What the upload has filled. */
+  /** The content that the upload has filled. */
   readonly uploadedId: string
-  /** What the file consists of: that, or the same bytes stored before. */
+  /** The content that the file gets: the uploaded one, or the same bytes stored before. */
   readonly contentId: string
   readonly size: number
   readonly sha256: string
@@ -101,7 +101,7 @@ export const makeFileReady = (ready: {
   where id = ${ready.id} and content_id = ${ready.uploadedId} and ready_at is null
   returning id`
 
-/** A use of a file is noted once an hour. */
+/** The use of a file is recorded at most once an hour. */
 const NOTED_EVERY_MINUTES = 60
 
 export const noteFileUsed = (id: string) => sql`
@@ -112,6 +112,6 @@ export const deleteFile = ({ projectId, id }: FileKey) => sql<{ id: string }>`
   with unused as (delete from file_use where file_id = ${id})
   delete from file where id = ${id} and project_id = ${projectId} returning id`
 
-/** A row while an attempt has its lease. */
+/** Returns a row while the attempt holds its lease. */
 export const isAttemptLive = ({ runId, fence }: { runId: string; fence: number }) => sql<{ runId: string }>`
   select run_id as "runId" from agenda where run_id = ${runId} and fence = ${fence}::integer and state = 'running'`

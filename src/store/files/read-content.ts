@@ -1,19 +1,19 @@
-/** The bytes of files, read chunk by chunk: however long a file is, only one chunk of it is in memory. */
+/** Reads the bytes of files chunk by chunk: however long a file is, only one chunk of it is in memory. */
 import type { Queryable } from '../database/database.ts'
 import { readChunk } from './contents.ts'
 
-/** Content that is being read was removed. */
+/** The content was deleted while it was being read. */
 export class ContentGone extends Error {
   override readonly name = 'ContentGone'
 }
 
-/** Where to begin and end; `to` is the first position that is not read. */
+/** The range to read; `to` is exclusive. */
 export interface Stretch {
   readonly from?: number
   readonly to: number
 }
 
-/** The bytes of a stretch. The content must be that long. */
+/** Yields the bytes of a range, which must lie within the content. */
 export async function* readContent(
   db: Queryable,
   contentId: string,

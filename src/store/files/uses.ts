@@ -1,16 +1,16 @@
 /**
- * Which tasks name which files. A use is in force until an edit removes it; runs of the versions before that edit may still need the
- * file. A task that has ended needs it no longer.
+ * Records which tasks refer to which files. A use is current until an edit removes it; runs of earlier versions may still need
+ * the file. A task that has ended no longer needs it.
  */
 import { list, part, sql } from '../database/sql.ts'
 
-/** A task, and the files that it names. */
+/** A task, and the files that it refers to. */
 export interface FileUse {
   readonly taskId: string
   readonly fileIds: readonly string[]
 }
 
-/** `uses_file`: which of the tasks to be stored name which files. A file that is gone fails the statement. */
+/** `uses_file`: the file uses of the tasks to be inserted. The statement fails if a file does not exist. */
 export const fileUses = (projectId: string, uses: readonly FileUse[]) => part`uses_file as (
       insert into file_use (file_id, task_id, project_id)
       select file_id, task_id, ${projectId}::uuid
@@ -21,7 +21,10 @@ export const fileUses = (projectId: string, uses: readonly FileUse[]) => part`us
 const pairsOf = (uses: readonly FileUse[]): (readonly [string, string])[] =>
   uses.flatMap(({ taskId, fileIds }) => fileIds.map((fileId) => [fileId, taskId] as const))
 
-/** What a task names from a version on. Files that it no longer names are needed by runs of the versions before. */
+/**
+ * Sets the files that a task refers to from a version on. Files that it no longer refers to are still needed by runs of earlier
+ * versions.
+ */
 export const replaceFileUses = (
   projectId: string,
   { taskId, fileIds, version }: FileUse & { readonly version: number },
@@ -42,8 +45,9 @@ export interface FileUser {
 }
 
 /**
- * Whether a use counts: the task may still run, being neither deleted, cancelled nor finished, or a run of a version that named the
- * file is live. A task whose file was never uploaded waits for it. `f`, `u` and `t` are the file, the use and its task.
+ * Whether a use counts: the task may still run, because it is neither deleted, cancelled nor finished, or a run of a version
+ * that refers to the file is live. A task whose file was never uploaded waits for it. `f`, `u` and `t` are the file, the use
+ * and its task.
  */
 const counts = part`(
     exists (select from agenda a where a.task_id = u.task_id and (u.until_version is null or a.version < u.until_version))
@@ -55,7 +59,7 @@ export const tasksUsingFile = ({ fileId, limit }: { fileId: string; limit: numbe
   where u.file_id = ${fileId} and ${counts}
   order by u.task_id limit ${limit}`
 
-/** Locks files that have not been used for long, those of them that are ready or those that are not. */
+/** Locks files that have not been used for a long time, either the ready ones or those waiting for their upload. */
 export const lockUnusedFiles = ({
   state,
   hours,
@@ -71,14 +75,14 @@ export const lockUnusedFiles = ({
   order by used_at limit ${limit}
   for update skip locked`
 
-/** Renews those of the files that a task or a live run names; answers them. The files must be locked. */
+/** Renews the given files that a task or a live run refers to, and returns them. The files must be locked. */
 export const renewUsedFiles = (ids: readonly string[]) => sql<{ id: string }>`
   update file f set used_at = now()
   where f.id = any(${list(ids, (id) => id)}::uuid[])
     and exists (select from file_use u join task t on t.id = u.task_id where u.file_id = f.id and ${counts})
   returning f.id`
 
-/** Removes files that nobody uses. */
+/** Deletes files that are not in use. */
 export const deleteFiles = (ids: readonly string[]) => sql`
   with unused as (delete from file_use where file_id = any(${list(ids, (id) => id)}::uuid[]))
   delete from file where id = any(${list(ids, (id) => id)}::uuid[])`

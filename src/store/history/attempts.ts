@@ -1,14 +1,14 @@
-/** Reading attempts: those that were followed by another have rows, the last one is told by its run. */
+/** Reads attempts: those followed by another attempt have rows of their own, the last one is part of its run. */
 import type { AttemptOutcome } from '../../core/run/run.ts'
 import { MAX_PAGE_BYTES, outcomeBytes, type PageRow } from '../database/page-bytes.ts'
 import { sql } from '../database/sql.ts'
 
-/** An attempt that has ended, as it is read. */
+/** An ended attempt as read. */
 export interface AttemptRow extends PageRow {
   readonly runId: string
   readonly number: number
   readonly outcome: AttemptOutcome
-  /** True for the last attempt of a run that gave up. */
+  /** Whether it is the last attempt of a run that failed permanently. */
   readonly isFinal: boolean
   readonly scheduledFor: number
   readonly startedAt: number | null
@@ -19,15 +19,15 @@ export interface AttemptRow extends PageRow {
   readonly error: unknown
 }
 
-/** Names a run whose attempts are asked for. */
+/** Identifies a run whose earlier attempts to read. */
 export interface EarlierAttempts {
   readonly runId: string
   readonly scheduledFor: number
-  /** History before the day of this instant need not be asked. */
+  /** History before the day of this instant need not be searched. */
   readonly madeAt: number
 }
 
-/** Attempts of a run that were followed by another. */
+/** Returns the attempts of a run that were followed by another. */
 export const earlierAttempts = ({ runId, scheduledFor, madeAt }: EarlierAttempts) => sql<AttemptRow>`
   select run_id as "runId", number, outcome, false as "isFinal", to_timestamp(${scheduledFor}::float8 / 1000) as "scheduledFor",
          started_at as "startedAt", ended_at as "endedAt", worker_id as "workerId", fence, output, error
@@ -45,10 +45,10 @@ export interface AttemptPage {
 }
 
 /**
- * Ended attempts of a task, those of the latest run first and of each run the last one first. Runs are
- * read along their index, only those that have ended attempts, and one more than attempts are wanted: the
- * run that the page before ended in may have none left. Few runs had more than one attempt, so few ask the
- * table of attempts. No more are read than a page may hold.
+ * Returns ended attempts of a task, those of the latest run first and the last attempt of each run first. Runs are read along
+ * their index: only those with ended attempts, and one more than the number of attempts wanted, because the run in which the
+ * previous page ended may have none left. Few runs had more than one attempt, so the table of attempts is rarely read. No more
+ * than a page may hold is returned.
  */
 export const attemptsOfTask = ({ projectId, taskId, before, limit }: AttemptPage) => sql<AttemptRow>`
   with runs as (
@@ -92,15 +92,15 @@ export const attemptsOfTask = ({ projectId, taskId, before, limit }: AttemptPage
 export interface AttemptTime {
   readonly runId: string
   readonly number: number
-  /** Null while it is in progress. */
+  /** Null while the attempt is in progress. */
   readonly outcome: AttemptOutcome | null
-  /** Null when that is not known. */
+  /** Null if unknown. */
   readonly startedAt: number | null
   readonly endedAt: number | null
   readonly reason: string | null
 }
 
-/** The latest attempts of a task, of all its runs, oldest first; those in progress too. */
+/** Returns the latest attempts of all runs of a task, oldest first, including those in progress. */
 export const attemptTimes = ({ taskId, limit }: { taskId: string; limit: number }) => sql<AttemptTime>`
   select * from (
     select x.run_id as "runId", x.number, x.outcome, x.started_at as "startedAt", x.ended_at as "endedAt", left(x.reason, 1000) as reason

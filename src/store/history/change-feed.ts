@@ -1,35 +1,35 @@
-/** What has happened since an instant: ids alone, for whoever wants to look at what is behind them. */
+/** What has changed since an instant: only ids, with which clients read the objects themselves. */
 import { leastUuidAt, SHARD_COUNT } from '../../core/ids.ts'
 import { elements, reading, sql } from '../database/sql.ts'
 
-/** Since when to look, and how far. */
+/** The period of the changes, and the limits of the search. */
 export interface ChangesQuery {
   readonly projectId: string
-  /** Ends, failed attempts and changes of tasks from this instant on. */
+  /** Returns ends, failed attempts and changes of tasks from this instant on. */
   readonly since: number
-  /** Tasks whose ids say that they were made from this instant on: ids carry the time of the node that made them. */
+  /** Returns tasks created at this instant or later by their ids, which carry the time of the node that created them. */
   readonly madeSince: number
-  /** How many of each kind are answered, the latest. */
+  /** Maximum number of items of each kind, latest first. */
   readonly limit: number
-  /** How many of the latest live runs of each shard are looked at. */
+  /** Maximum number of the latest live runs of each shard to examine. */
   readonly livePerShard: number
 }
 
 /**
- * Something that is as it is since some instant: a live run, one that waits for a retry, one that has ended, a
- * task that was made, or one that was changed (edited, paused, resumed, cancelled or deleted).
+ * An object and the instant of its last change: a live run, a run that waits for a retry, an ended run, a task that was
+ * created, or a task that was changed (edited, paused, resumed, cancelled or deleted).
  */
 export interface ChangedItem {
   readonly kind: 'live' | 'retrying' | 'ended' | 'made' | 'changed'
   readonly id: string
-  /** Another word whenever it has changed again. */
+  /** Differs each time the object has changed again. */
   readonly stamp: string
   readonly at: number
 }
 
-/** What has happened, the latest first. */
+/** The changes, latest first. */
 export interface ChangedItems {
-  /** The database's time at which this was so. */
+  /** The database's time of this result. */
   readonly now: number
   readonly items: readonly ChangedItem[]
 }
@@ -43,8 +43,8 @@ interface Columns {
 }
 
 /**
- * Each part is a range of an index: history and attempts by time, the end of what is due in each shard, tasks
- * by id and by change. Live runs carry no instant of change that an index knows, so the latest are all there.
+ * Each part reads one index range: history and attempts by time, the end of the due rows of each shard, tasks by id and by
+ * change. No index covers the instant at which a live run changed, so the latest live runs are always included.
  */
 export const changesSince = (query: ChangesQuery) => reading(selectChanges(query), fromColumns)
 

@@ -1,42 +1,42 @@
 /**
- * What failed for good and nobody has taken care of yet. It is found along the index of runs that did not complete,
- * latest first; what was settled stands in a table of its own, because history is never written again.
+ * Dead letters: runs that failed permanently and were neither redriven nor dismissed. They are found along the index of runs
+ * that did not complete, latest first; settled ones are recorded in a separate table, because history rows are never updated.
  */
 
 import { list, sql } from '../database/sql.ts'
 import type { RunPosition } from './run-search.ts'
 
-/** Which dead letters are meant. */
+/** Selects dead letters. */
 export interface DeadLetterFilter {
   readonly taskId?: string | undefined
   readonly fingerprint?: string | undefined
-  /** Runs that ended at this instant or later, and before that one, in epoch milliseconds. */
+  /** Runs that ended at or after `from` and before `to`, in epoch milliseconds. */
   readonly from?: number | undefined
   readonly to?: number | undefined
   readonly runIds?: readonly string[] | undefined
 }
 
-/** A stretch of dead letters to look through. */
+/** The range of dead letters to search. */
 export interface DeadLettersQuery {
   readonly projectId: string
   readonly filter: DeadLetterFilter
   readonly before: RunPosition
   readonly limit: number
-  /** Look at no more rows. */
+  /** Maximum number of rows to examine. */
   readonly maxExamined: number
 }
 
-/** A dead letter that was found. */
+/** A dead letter. */
 export interface DeadLetter {
   readonly id: string
   readonly us: number
   readonly taskId: string
   readonly fingerprint: string
-  /** Its task can run again. */
+  /** Whether its task can run again. */
   readonly isLiving: boolean
 }
 
-/** Open dead letters, the latest first. `examined` tells whether there may be more further back. */
+/** Returns open dead letters, latest first. */
 export const openDeadLetters = ({
   projectId,
   filter,
@@ -64,7 +64,7 @@ export const openDeadLetters = ({
     and (${filter.fingerprint ?? null}::text is null or x.fingerprint = ${filter.fingerprint ?? null})
   order by f.ended_at desc, f.run_id desc limit ${limit}`
 
-/** The last of the rows that a look at dead letters examines: where the next look goes on. */
+/** Returns the last row that a search for dead letters examines, where the next search continues. */
 export const lastExamined = ({
   projectId,
   filter,
@@ -81,11 +81,11 @@ export const lastExamined = ({
     and (${filter.runIds === undefined}::boolean or run_id = any(${list(filter.runIds ?? [], (id) => id)}::uuid[]))
   order by ended_at desc, run_id desc offset ${maxExamined}::integer - 1 limit 1`
 
-/** By what dead letters are put together. */
+/** What dead letters can be grouped by. */
 export const GROUPINGS = ['error', 'task', 'hour'] as const
 export type Grouping = (typeof GROUPINGS)[number]
 
-/** Dead letters that have something in common. */
+/** A group of dead letters. */
 export interface DeadLetterGroup {
   readonly key: string
   readonly code: string | null
@@ -99,11 +99,11 @@ export interface DeadLetterGroup {
   readonly lastAt: number
   readonly sampleRunId: string
   readonly sampleMessage: string | null
-  /** How many rows were looked at, for all groups together. */
+  /** Number of rows examined for all groups together. */
   readonly examined: number
 }
 
-/** Groups of the latest open dead letters, the largest first. */
+/** Groups the latest open dead letters, largest group first. */
 export const groupDeadLetters = ({
   projectId,
   filter,
@@ -148,7 +148,7 @@ export const groupDeadLetters = ({
   join task t on t.id = o.task_id
   order by g.count desc, g.key`
 
-/** Takes dead letters off the list; those that were off it before are not counted again. */
+/** Settles dead letters; those settled before are not returned. */
 export const settleDeadLetters = ({
   letters,
   how,
@@ -162,6 +162,6 @@ export const settleDeadLetters = ({
   on conflict do nothing
   returning run_id as "runId"`
 
-/** Forgets what was settled once history has forgotten it. */
+/** Deletes the records of settled dead letters whose runs retention has already deleted. */
 export const forgetSettled = (olderThanDays: number) => sql`
   delete from dead_letter_settled where ended_at < now() - make_interval(days => ${olderThanDays}::integer)`

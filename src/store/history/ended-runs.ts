@@ -1,10 +1,10 @@
 /**
- * Reading what has been appended to history since a frontier; core/frontier.ts tells how that can be known. Rows are
- * found by time, through the BRIN, and told apart by the number of the transaction that stored them, which
- * every row carries anyway: nothing is written for whoever may want to follow.
+ * Reads what has been appended to history since a frontier; core/run/frontier.ts explains how that works. Rows are found by
+ * time, through the BRIN index, and selected by the id of the transaction that stored them, which every row has anyway: nothing
+ * extra is written for readers.
  *
- * That number has 32 bits in a row. The bits above them follow from the last number given, since no row that is
- * looked at is 4 billion transactions old.
+ * This id has 32 bits in a row. The higher bits follow from the last id assigned, because no row that is read is 4 billion
+ * transactions old.
  */
 import type { Frontier, Place, Search } from '../../core/run/frontier.ts'
 import type { EndedRun } from '../../core/run/run-event.ts'
@@ -12,36 +12,36 @@ import type { CircuitEventRow } from '../../core/target/circuit-event.ts'
 import { errorBytes } from '../database/page-bytes.ts'
 import { list, sql } from '../database/sql.ts'
 
-/** Takes a number for a transaction of our own. Whatever has a higher one took it after this instant. */
+/** Assigns an id to this transaction. Every transaction with a higher id got it after this instant. */
 export const markTransactions = () => sql<{ xid: string; us: number }>`
   select pg_current_xact_id()::text as xid, (extract(epoch from statement_timestamp()) * 1000000)::bigint as us`
 
-/** What this transaction sees. */
+/** Returns the snapshot of this transaction. */
 export const currentSnapshot = () => sql<{ snapshot: string }>`select pg_current_snapshot()::text as snapshot`
 
-/** Which ends of a stretch of history to find. */
+/** Which ends in a range of history to find. */
 export interface EndsQuery {
   readonly from: Frontier
   readonly to: Frontier
-  /** The stretch of ends, with its beginning and without its end; null for everything after the beginning. */
+  /** The range of end instants, from inclusive to exclusive; a null `untilUs` means no upper bound. */
   readonly fromUs: number
   readonly untilUs: number | null
-  /** Only what stands behind this. */
+  /** Only places after this one. */
   readonly after: Place | null
   readonly limit: number
-  /** Only those of one stream, such as a task; null for all. */
+  /** Only events of one stream, such as a task; null for all. */
   readonly stream: string | null
 }
 
-/** Transactions that a frontier has not seen the end of. */
+/** Ids of the transactions that were in progress at a frontier. */
 export const pendingOf = (frontier: Frontier) => list(frontier.pending, ({ xid }) => xid)
 
-/** Where an event stands: that of a run that ended, or of a circuit. */
+/** The place of an event: the end of a run, or the opening or closing of a circuit. */
 export interface FoundPlace extends Place {
   readonly isCircuit: boolean
 }
 
-/** Ends, and circuits that opened or closed, in a stretch of time that became visible between two frontiers, in order. */
+/** Returns ends of runs, and circuit events, in a time range that became visible between two frontiers, in order. */
 export const endsBetween = ({
   from,
   to,
@@ -74,14 +74,17 @@ export const endsBetween = ({
   order by e.at, e.id limit ${limit})
   order by us, id limit ${limit}`
 
-/** Ends before a stretch of time that may have become visible while their like were looked for in it. */
+/**
+ * Query for ends that became visible between two frontiers but are dated before the searched time range, which begins at
+ * `untilUs`.
+ */
 export interface StraysQuery {
   readonly untilUs: number
   readonly after: Place | null
   readonly limit: number
 }
 
-/** Ends that were stored late, and therefore noted, from an instant on. */
+/** Returns ends that were stored late, and therefore recorded in `late_end`, from an instant on. */
 export const lateEnds = ({
   storedFromUs,
   untilUs,
@@ -94,7 +97,7 @@ export const lateEnds = ({
          or (ended_at, run_id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
   order by ended_at, run_id limit ${limit}`
 
-/** Ends that long transactions have stored, found by the numbers of those. */
+/** Returns ends and circuit events that long transactions have stored, selected by their transaction ids. */
 export const endsOfTransactions = ({
   long: { xids, fromUs },
   xmax,
@@ -117,11 +120,11 @@ export const endsOfTransactions = ({
   order by e.at, e.id limit ${limit})
   order by us, id limit ${limit}`
 
-/** Errors that are longer than this are told by their code and the beginning of their message. */
+/** A longer error is reduced to its code and the beginning of its message. */
 const MAX_ERROR_BYTES = 4_096
 const MAX_MESSAGE_CHARACTERS = 1_000
 
-/** Ended runs by where they stand, in order, with what is known of their tasks. */
+/** Returns ended runs by their places, in order, with data of their tasks. */
 export const endedRuns = ({ places, xmax }: { places: readonly Place[]; xmax: number }) => sql<EndedRun>`
   select r.run_id as id, r.project_id as "projectId", r.task_id as "taskId", i.us,
          ${xmax}::bigint - ((${xmax}::bigint - r.xmin_number) & 4294967295) as xid,
@@ -143,7 +146,7 @@ export const endedRuns = ({ places, xmax }: { places: readonly Place[]; xmax: nu
   cross join lateral (select definition_in_brief(t.definition, t.brief, t.version) as definition) d
   order by r.ended_at, r.run_id`
 
-/** Circuits that opened or closed, by where they stand, in order. */
+/** Returns circuit events by their places, in order. */
 export const circuitEvents = ({
   places,
   xmax,
@@ -158,6 +161,6 @@ export const circuitEvents = ({
   join circuit_event e on e.id = i.id
   order by e.at, e.id`
 
-/** Forgets ends that were stored late once history has forgotten them. */
+/** Deletes the records of late ends whose runs retention has already deleted. */
 export const forgetLateEnds = (olderThanDays: number) => sql`
   delete from late_end where stored_at < now() - make_interval(days => ${olderThanDays}::integer)`

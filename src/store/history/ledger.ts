@@ -1,15 +1,15 @@
 /**
- * What the ledger of a task is made of. Everything is found along the indexes by task and instant, and nothing
- * reads more than its bound, whatever the task has behind it.
+ * The data from which the ledger of a task is computed. Everything is read along the indexes by task and instant, and no query
+ * reads more than its limit, however much history the task has.
  */
 import type { LedgerRow } from '../../core/ledger/ledger.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { reading, sql } from '../database/sql.ts'
 import { type StoredDefinition, wholeDefinition } from '../tasks/stored-definition.ts'
 
-/** A task as its ledger sees it. */
+/** A task as the ledger needs it. */
 export interface LedgerTask {
-  /** The database's time at which all of this is so. */
+  /** The database's time of this result. */
   readonly now: number
   readonly createdAt: number
   readonly updatedAt: number
@@ -21,7 +21,7 @@ export interface LedgerTask {
   readonly definition: TaskDefinition
 }
 
-/** Actions and metadata may be large, and say nothing about when. */
+/** Actions and metadata may be large, and do not affect the schedule. */
 const WITHOUT_ACTION = '{action,metadata}'
 
 export const ledgerTask = ({ projectId, taskId }: { projectId: string; taskId: string }) =>
@@ -33,14 +33,14 @@ export const ledgerTask = ({ projectId, taskId }: { projectId: string; taskId: s
     (rows): LedgerTask[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) })),
   )
 
-/** A version that an edit replaced. */
+/** A version that an edit has replaced. */
 export interface PastVersion {
   readonly version: number
   readonly until: number
   readonly definition: TaskDefinition
 }
 
-/** Versions that had occurrences at or after an instant, the latest first. */
+/** Returns versions that had occurrences at or after an instant, latest first. */
 export const pastVersions = ({ taskId, from, limit }: { taskId: string; from: number; limit: number }) =>
   reading(
     sql<Omit<PastVersion, 'definition'> & { definition: StoredDefinition }>`
@@ -51,7 +51,7 @@ export const pastVersions = ({ taskId, from, limit }: { taskId: string; from: nu
     (rows): PastVersion[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) })),
   )
 
-/** Which rows of a task to read, by the instants they were due at. */
+/** Which rows of a task to read, by their due instants. */
 export interface LedgerRange {
   readonly taskId: string
   readonly from: number
@@ -59,7 +59,7 @@ export interface LedgerRange {
   readonly limit: number
 }
 
-/** Rows of history that were due in a stretch of time, in order. */
+/** Returns history rows that were due in a time range, in order. */
 export const historyBetween = ({ taskId, from, to, limit }: LedgerRange) => sql<LedgerRow>`
   select run_id as "runId", kind, state, reason, scheduled_for as "scheduledFor", ended_at as "endedAt", covers_until as "coversUntil",
          version, count_of(ordinal_base, ordinal) as ordinal
@@ -67,10 +67,10 @@ export const historyBetween = ({ taskId, from, to, limit }: LedgerRange) => sql<
   where task_id = ${taskId} and scheduled_for >= to_timestamp(${from}::float8 / 1000) and scheduled_for <= to_timestamp(${to}::float8 / 1000)
   order by scheduled_for, run_id limit ${limit}`
 
-/** Among so many rows of each sort before a stretch the one is looked for that reaches into it. */
+/** Maximum number of rows of each state, before a range, that are searched for one that covers its beginning. */
 const MAX_SKIPS_LOOKED_AT = 200
 
-/** The latest row that speaks for a stretch and began before `from`: what was skipped, or failed without having run. */
+/** Returns the latest row due before `from` that covers `from`: occurrences that were skipped, or failed without having run. */
 export const skipBefore = ({ taskId, from }: { taskId: string; from: number }) => sql<LedgerRow>`
   select run_id as "runId", kind, state, reason, scheduled_for as "scheduledFor", ended_at as "endedAt", covers_until as "coversUntil",
          version, count_of(ordinal_base, ordinal) as ordinal
@@ -89,7 +89,7 @@ export const skipBefore = ({ taskId, from }: { taskId: string; from: number }) =
 /** Runs before a period that are searched for the latest one that was not triggered manually. */
 const MAX_RUNS_LOOKED_AT = 5_000
 
-/** The latest occurrence in history that was due before `from`. */
+/** Returns the latest occurrence in history that was due before `from`. */
 export const occurrenceBefore = ({ taskId, from }: { taskId: string; from: number }) => sql<LedgerRow>`
   select run_id as "runId", kind, state, reason, scheduled_for as "scheduledFor", ended_at as "endedAt", covers_until as "coversUntil",
          version, count_of(ordinal_base, ordinal) as ordinal
@@ -101,7 +101,7 @@ export const occurrenceBefore = ({ taskId, from }: { taskId: string; from: numbe
   where kind in ('occurrence', 'catchup')
   order by scheduled_for desc limit 1`
 
-/** All live rows of a task but those that somebody asked for: what waits for its time, and what is on its way. */
+/** Returns the live rows of a task, scheduled and active, except manual runs and `resume` rows. */
 export const liveOccurrences = ({ taskId, limit }: { taskId: string; limit: number }) => sql<LedgerRow>`
   select run_id as "runId", kind, state, null as reason, scheduled_for as "scheduledFor", null::timestamptz as "endedAt",
          null::timestamptz as "coversUntil", version, count_of(ordinal_base, ordinal) as ordinal

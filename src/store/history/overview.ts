@@ -1,27 +1,27 @@
 /**
- * How things stand, in numbers. Nothing here reads more than a bounded part of an index, whatever the tables
- * hold: a million rows more cost nothing, and what was not counted to its end says so.
+ * The figures of the overview. Every query reads a bounded part of an index, whatever the size of the tables: a million more
+ * rows cost nothing, and an incomplete count is marked as such.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { MAX_SHARED, soonestOwn } from '../agenda/own-rows.ts'
 import { list, part, reading, sql } from '../database/sql.ts'
 import { type StoredDefinition, wholeDefinition } from '../tasks/stored-definition.ts'
 
-/** How much is live, counted from the beginning of each shard. */
+/** Counts of live runs, counted from the beginning of each shard. */
 export interface LiveCounts {
   readonly pending: number
   readonly running: number
   readonly retrying: number
-  /** Runs that have been due for longer than usual and have not started. */
+  /** Runs that have been due for longer than `lateAfterMs` and have not started. */
   readonly late: number
   readonly oldestLateAt: number | null
-  /** The project has more that is due in a shard than was looked at. */
+  /** Whether the project has more due rows in a shard than were examined. */
   readonly isDueCut: boolean
-  /** It has more that lies ahead than was looked at; what is retrying may be among it. */
+  /** Whether the project has more future rows in a shard than were examined; some of the others may be retrying. */
   readonly isAheadCut: boolean
 }
 
-/** What was due is one end of the index, what lies ahead is the other: of both a bounded part of each shard. */
+/** Due rows are at one end of the index, future rows at the other: a bounded part of each is read per shard. */
 export const liveCounts = ({
   projectId,
   lateAfterMs,
@@ -48,7 +48,7 @@ export const liveCounts = ({
          exists (select from ahead group by shard having count(*) >= ${maxPerShard}::integer or max(place) >= ${MAX_SHARED}::bigint) as "isAheadCut"
   from due where project_id = ${projectId}`
 
-/** What comes due within one minute. */
+/** Number of rows that come due within one minute. */
 export interface DueMinute {
   readonly minute: number
   readonly count: number
@@ -62,7 +62,9 @@ export interface AheadQuery {
   readonly maxPerShard: number
 }
 
-/** Rows that come due by an instant, by the minute, of some shards; `isCut` tells that one of them holds more. */
+/**
+ * Counts, by minute, the rows of some shards that come due before an instant; `isCut` is true if one of the shards has more.
+ */
 export const countAhead = ({ projectId, until, shards, maxPerShard }: AheadQuery) => sql<
   DueMinute & { isCut: boolean }
 >`
@@ -79,14 +81,17 @@ export const countAhead = ({ projectId, until, shards, maxPerShard }: AheadQuery
   from ahead where project_id = ${projectId}
   group by 1 order by 1`
 
-/** An occurrence that lies ahead, and what tells which ones follow it. */
+/** A future occurrence, and what is needed to compute those that follow it. */
 export interface AheadRow {
   readonly at: number
   readonly ordinal: number
   readonly definition: ReturnType<typeof wholeDefinition>
 }
 
-/** The waiting occurrences that come due by an instant, with what tells when others follow; at most so many. */
+/**
+ * Returns at most `limit` scheduled occurrences that come due before an instant, with what is needed to compute those that
+ * follow.
+ */
 export const occurrencesAhead = ({
   projectId,
   until,
@@ -114,20 +119,20 @@ export const occurrencesAhead = ({
     (rows): AheadRow[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) })),
   )
 
-/** A task that failed for good lately, and how its latest runs ended, the last one first. */
+/** A task with a run that failed permanently in the last day, and how its latest runs ended, last one first. */
 export interface FailedTask {
   readonly taskId: string
   readonly taskName: string | null
   readonly failedAt: number
-  /** Null when all of them were skipped or cancelled. */
+  /** Null if all of them were skipped or cancelled. */
   readonly states: readonly ('completed' | 'permanently_failed')[] | null
-  /** More failed than were looked at. */
+  /** Whether there are more failures than were examined. */
   readonly isCut: boolean
 }
 
 /**
- * Tasks with a run that failed for good within the last day, the latest failure first. Failures have an index
- * of their own; the latest runs of each task are read along the index by task, one range for each.
+ * Returns tasks with a run that failed permanently within the last day, latest failure first. Failures have their own index;
+ * the latest runs of each task are read along the index by task, one range each.
  */
 export const failedTasks = ({
   projectId,
@@ -165,17 +170,17 @@ export const failedTasks = ({
   ) latest
   order by f.failed_at desc`
 
-/** How often a task has failed in a row. */
+/** Number of consecutive failures of a task. */
 export interface FailureStreak {
   readonly taskId: string
   readonly failures: number
-  /** When the first of them was due; null when the latest run did not fail. */
+  /** When the first of them was due; null if the latest run did not fail. */
   readonly since: number | null
-  /** Everything that was looked at failed: there may be more before it. */
+  /** Whether every run examined failed, so that there may be more failures before them. */
   readonly isCut: boolean
 }
 
-/** Failures of each task since its latest success, among its latest runs, which the index by task leads to. */
+/** Counts the failures of each task since its latest success among its latest runs, read along the index by task. */
 export const failureStreaks = ({
   taskIds,
   maxRuns,
@@ -198,7 +203,7 @@ export const failureStreaks = ({
     where successes = 0
   ) streak`
 
-/** How many tasks there are, counted up to a bound, and how many of them are paused since when. */
+/** Number of tasks, counted up to a limit, how many of them are paused, and since when. */
 export interface TaskCounts {
   readonly total: number
   readonly paused: number

@@ -1,4 +1,4 @@
-/** Running many dead letters again: what was asked for, how far it has come, and who works on it. */
+/** Redrives, which rerun many dead letters: the requests, their progress, and the leases of the nodes that carry them out. */
 
 import { list, sql } from '../database/sql.ts'
 import type { DeadLetterFilter } from './dead-letters.ts'
@@ -6,20 +6,20 @@ import type { DeadLetterFilter } from './dead-letters.ts'
 export const REDRIVE_STATES = ['running', 'completed', 'cancelled', 'expired'] as const
 export type RedriveState = (typeof REDRIVE_STATES)[number]
 
-/** A redrive as it is stored. */
+/** A redrive as stored. */
 export interface RedriveRow {
   readonly id: string
   readonly projectId: string
   readonly filter: DeadLetterFilter
-  /** Runs a second. */
+  /** Runs per second. */
   readonly rate: number
   readonly state: RedriveState
   readonly createdAt: number
   readonly endedAt: number | null
   readonly redriven: number
-  /** Those that cannot be run again. */
+  /** Number of dead letters that cannot be run again. */
   readonly refused: number
-  /** Those that wait until another run of their task has ended. */
+  /** Number of dead letters that wait until another run of their task has ended. */
   readonly waiting: number
   readonly lastError: string | null
   readonly fence: number
@@ -51,13 +51,13 @@ export const findRedrives = ({
   where project_id = ${projectId} and (${id}::uuid is null or id = ${id}::uuid) and (${before}::uuid is null or id < ${before}::uuid)
   order by id desc limit ${limit}`
 
-/** Ends a redrive that is running; whoever works on it finds its lease lost. */
+/** Cancels a running redrive; a node working on it loses its lease. */
 export const cancelRedrive = ({ projectId, id }: { projectId: string; id: string }) => sql<{ id: string }>`
   update redrive set state = 'cancelled', ended_at = now(), fence = fence + 1
   where project_id = ${projectId} and id = ${id} and state = 'running'
   returning id`
 
-/** Redrives that nobody works on, but for the named ones. */
+/** Returns running redrives that are not leased by any node, except those in `except`. */
 export const unheldRedrives = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
   id: string
 }>`
@@ -65,7 +65,7 @@ export const unheldRedrives = ({ limit, except }: { limit: number; except: reado
   where state = 'running' and leased_until <= now() and id <> all(${list(except, (id) => id)}::uuid[])
   order by id limit ${limit}`
 
-/** Takes those of some redrives that nobody works on. */
+/** Leases the given redrives that are not leased by any node. */
 export const leaseRedrives = ({
   redrives,
   leaseMs,
@@ -80,7 +80,7 @@ export const leaseRedrives = ({
   returning id, project_id as "projectId", filter, rate, state, created_at as "createdAt", ended_at as "endedAt", redriven, refused, waiting,
             last_error as "lastError", fence`
 
-/** What was done since the last time, and whether that was all. */
+/** What was done since progress was last stored, and the resulting state. */
 export interface RedriveProgress {
   readonly id: string
   readonly fence: number
@@ -92,7 +92,7 @@ export interface RedriveProgress {
   readonly leaseMs: number
 }
 
-/** Notes progress and keeps the lease; no row for whoever has lost it. */
+/** Stores progress and renews the lease; no row if the lease was lost. */
 export const saveRedrive = ({
   id,
   fence,
@@ -109,7 +109,7 @@ export const saveRedrive = ({
   where id = ${id} and fence = ${fence} and state = 'running'
   returning id`
 
-/** Gives a redrive back in order. */
+/** Releases the lease of a redrive. */
 export const releaseRedrive = ({ id, fence }: { id: string; fence: number }) => sql`
   update redrive set leased_until = '-infinity' where id = ${id} and fence = ${fence} and state = 'running'`
 

@@ -1,12 +1,12 @@
 /**
- * Finding runs over all tasks, latest first. History has no b-tree by time: it would cost every run what
- * only lists need. Rows are appended in the order in which runs end, though, so the BRIN on `ended_at`
- * leads to any short stretch of time, and the latest runs are found by reading one stretch after another
- * backwards until a page is full. What did not complete has a b-tree and needs no stretches.
+ * Finds runs over all tasks, latest first. History has no b-tree index by time: it would make every run more expensive for the
+ * sake of lists. But rows are appended in the order in which runs end, so the BRIN index on `ended_at` leads to any short time
+ * range, and the latest runs are found by reading one range after another backwards until a page is full. Runs that did not
+ * complete have a b-tree index and need no ranges.
  *
- * The instant that a run stands at is the last thing that happened to it: its end; while it is retrying, the
- * end of its last attempt; while it is pending or running, when it was due. It only ever moves forward, so
- * whoever walks backwards meets no run twice, and misses only what has moved to the front meanwhile.
+ * The position of a run in the list is the instant of the last thing that happened to it: its end; while it is retrying, the
+ * end of its last attempt; while it is pending or running, when it was due. This instant only moves forward, so a reader that
+ * goes backwards sees no run twice, and misses only runs that have moved to the front meanwhile.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { type EndedRunState, isLiveState, type RunState } from '../../core/run/run.ts'
@@ -14,41 +14,41 @@ import { MAX_PAGE_BYTES, outcomeBytes } from '../database/page-bytes.ts'
 import { list, sql } from '../database/sql.ts'
 import { endedRun, liveRun, type RunRow } from './runs.ts'
 
-/** Where a run stands in the list: an instant in epoch microseconds, as exact as it is stored, and its id. */
+/** The position of a run in the list: an instant in epoch microseconds, with full stored precision, and its id. */
 export interface RunPosition {
   readonly us: number
   readonly id: string
 }
 
-/** Sorts before every id: a position with it stands before everything of its instant. */
+/** Sorts before every id: a position with this id precedes every run at the same instant. */
 export const NO_ID = '00000000-0000-0000-0000-000000000000'
 
-/** A stretch of time to look for runs in. */
+/** The time range to search for runs. */
 export interface RunWindow {
   readonly projectId: string
   readonly state: RunState | null
-  /** Its beginning, which belongs to it; null means from the beginning of time. */
+  /** Inclusive; null for no lower bound. */
   readonly fromUs: number | null
   /** The project has nothing in history before, whatever others have. */
   readonly historyFromUs: number
-  /** Its end: only what stands before this position. */
+  /** Only runs before this position. */
   readonly before: RunPosition
   readonly limit: number
-  /** Look at no more rows of each table; null means at all of them. */
+  /** Maximum number of rows to examine in each table; null for no limit. */
   readonly maxExamined: number | null
 }
 
-/** A run that was found, or, without an id, the word that none was. */
+/** A run that was found; `id` is null if none was. */
 export interface FoundRun {
-  /** More rows than may be looked at lie in the stretch, so nothing was found: it need not be the latest. */
+  /** Whether the range contains more rows than may be examined; then no run is returned, because it might not be the latest. */
   readonly isCut: boolean
   readonly us: number | null
   readonly id: string | null
 }
 
 /**
- * The latest runs of a stretch of time. Each table is read along an index of instants, and the bound on what
- * is looked at holds before anything is filtered, so a stretch that turns out to be crowded costs little.
+ * Returns the latest runs in a time range. Each table is read along an index of instants, and the limit on rows examined
+ * applies before any filter, so a range that turns out to be crowded costs little.
  */
 export const runsInWindow = ({
   projectId,
@@ -103,7 +103,7 @@ export const runsInWindow = ({
     order by at desc, run_id desc limit ${limit}
   ) found on true`
 
-/** Which runs that did not complete to find. */
+/** Which runs that ended in a state other than completed to find. */
 export interface RunsEndedAs {
   readonly projectId: string
   readonly state: Exclude<EndedRunState, 'completed'>
@@ -112,7 +112,7 @@ export interface RunsEndedAs {
   readonly limit: number
 }
 
-/** The latest runs that ended in a state other than completed, along the index that only they are in. */
+/** Returns the latest runs that ended in a state other than completed, along the index that contains only such runs. */
 export const runsEndedAs = ({ projectId, state, fromUs, before, limit }: RunsEndedAs) => sql<{
   id: string
   us: number
@@ -134,8 +134,9 @@ export const historyBegin = () => sql<{ at: number | null }>`
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass`
 
 /**
- * Runs by their ids, live or ended, in the order of the ids and as many as a page may hold; history is asked from the given instant on. Without one nothing is said of
- * instants at all: 'since ever' is a range to the planner, which PostgreSQL 15 would read the whole of a small partition for.
+ * Returns runs by their ids, live or ended, in the order of the ids and as many as a page may hold; history is searched from
+ * the given instant on. If it is null, the condition is left open instead of starting at minus infinity, because the planner
+ * would treat that as a range, for which PostgreSQL 15 would scan a small partition completely.
  */
 export const runsById = ({
   ids,

@@ -1,6 +1,6 @@
 /**
- * Reading runs: what is live comes from agenda, what has ended from history. A row of the agenda is a run
- * once it was fired, or when somebody asked for it; an occurrence that still lies ahead is none.
+ * Reads runs: live ones from the agenda, ended ones from history. A row of the agenda is a run once it was fired, or if a user
+ * requested it; a future occurrence is not a run.
  */
 import {
   type AttemptOutcome,
@@ -12,13 +12,13 @@ import {
 import { MAX_PAGE_BYTES, outcomeBytes, type PageRow } from '../database/page-bytes.ts'
 import { list, part, sql } from '../database/sql.ts'
 
-/** A run, live or ended, as it is read. */
+/** A run as read, live or ended. */
 export interface RunRow extends PageRow {
   readonly id: string
   readonly taskId: string
-  /** The name of its task, or its key when it has none. */
+  /** The name of its task, or the task's key if it has no name. */
   readonly taskName: string | null
-  /** The run that it was asked for to repeat. */
+  /** The run that it repeats. */
   readonly retryOf: string | null
   readonly kind: RunKind
   readonly state: RunState
@@ -26,7 +26,7 @@ export interface RunRow extends PageRow {
   readonly scheduledFor: number
   readonly startedAt: number | null
   readonly endedAt: number | null
-  /** When a retrying run is tried again. */
+  /** When a retrying run starts its next attempt. */
   readonly retryAt: number | null
   readonly coversUntil: number | null
   readonly coversCount: number | null
@@ -42,7 +42,7 @@ export interface RunRow extends PageRow {
   readonly cancelRequestedAt: number | null
 }
 
-/** The columns of a run that its row in agenda gives; whatever it waits for, it is pending. */
+/** The columns of a run from its row in the agenda; a run that waits is pending, whatever it waits for. */
 export const liveRun = part`
     run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state,
     null::text as reason, scheduled_for as "scheduledFor",
@@ -51,12 +51,12 @@ export const liveRun = part`
     version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
     null::jsonb as error, cancel_at as "cancelRequestedAt"`
 
-/** The same columns from a row of history, in the same order. */
+/** The same columns, in the same order, from a history row. */
 export const endedRun = part`
     run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count,
     version, attempt, losses, fence, late_ms, worker_id, outcome, output, error, null`
 
-/** The same without what it has to say, which may be long. */
+/** The same without output and error, which may be long. */
 const endedRunBriefly = part`
     run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count,
     version, attempt, losses, fence, late_ms, worker_id, outcome, null, null, null`
@@ -67,17 +67,17 @@ export interface RunPage {
   readonly taskId: string
   readonly state?: RunState | undefined
   readonly before?: { readonly scheduledFor: number; readonly id: string } | undefined
-  /** Only what was due at or after `from` and before `to`. */
+  /** Only runs that were due at or after `from` and before `to`. */
   readonly from?: number | null
   readonly to?: number | null
-  /** Without outputs and errors: then a list is as long as was asked for. */
+  /** Leaves out outputs and errors, so that the size limit does not shorten the list. */
   readonly isBrief?: boolean
   readonly limit: number
 }
 
 /**
- * Runs of a task, latest occurrence first. Both halves are read along an index by task and instant; what did
- * not complete has one by task, state and instant, which serves because the state is compared as it is stored.
+ * Returns runs of a task, latest occurrence first. Both parts are read along an index by task and instant; runs that did not
+ * complete have an index by task, state and instant, which is usable because the state is compared as it is stored.
  */
 export const runsOfTask = ({
   projectId,
@@ -120,11 +120,11 @@ export const runsOfTask = ({
   where bytes_before <= ${MAX_PAGE_BYTES}::integer
   order by "scheduledFor" desc, id desc`
 
-/** A state that history knows, or null. */
+/** Returns the state if runs in history can have it, otherwise null. */
 const endedState = (state: RunState | undefined): EndedRunState | null =>
   state === undefined || isLiveState(state) ? null : state
 
-/** An ended run as a strip of the latest ones shows it. */
+/** An ended run as shown in the strip of latest runs. */
 export interface RecentRun {
   readonly id: string
   readonly state: EndedRunState
@@ -136,9 +136,8 @@ export interface RecentRun {
 }
 
 /**
- * The latest ended runs of each task, the latest due instant first; tasks without any have no row. One range
- * of an index for each task, all in one statement. They come as JSON: as thousands of rows the driver would
- * spend five times as long on them.
+ * Returns the latest ended runs of each task, latest due instant first; tasks without any have no row. It reads one index range
+ * per task, in one statement. The result is JSON, because the driver takes five times as long for thousands of rows.
  */
 export const recentRuns = ({ taskIds, limit }: { taskIds: readonly string[]; limit: number }) => sql<{
   taskId: string
@@ -157,7 +156,7 @@ export const recentRuns = ({ taskIds, limit }: { taskIds: readonly string[]; lim
   ) recent
   where recent.runs is not null`
 
-/** One run, live or ended. `madeAt` is the instant in its id: history before that day need not be asked. */
+/** Returns one run, live or ended. `madeAt` is the instant in its id: history before that day need not be searched. */
 export const runById = ({
   projectId,
   id,
@@ -177,16 +176,19 @@ export const runById = ({
   where project_id = ${projectId} and run_id = ${id} and ended_at >= to_timestamp(${madeAt}::float8 / 1000) - interval '1 day'
   ) r`
 
-/** Remembers which run a new one repeats. */
+/** Records which run a rerun repeats. */
 export const insertRetry = ({ runId, retryOf }: { runId: string; retryOf: string }) =>
   sql`insert into run_retry (run_id, retry_of) values (${runId}, ${retryOf})`
 
-/** The latest runs that repeat a run, oldest of them first. */
+/** Returns the latest reruns of a run, oldest first. */
 export const retriesOf = ({ runId, limit }: { runId: string; limit: number }) => sql<{ id: string }>`
   select run_id as id from (
     select run_id from run_retry where retry_of = ${runId} order by run_id desc limit ${limit}
   ) r
   order by run_id`
 
-/** Forgets repetitions that were asked for so long ago that history is gone; `before` is the least id to keep. */
+/**
+ * Deletes the records of reruns that were requested so long ago that retention has deleted the runs; `before` is the lowest id
+ * to keep.
+ */
 export const forgetRetries = (before: string) => sql`delete from run_retry where run_id < ${before}::uuid`

@@ -1,23 +1,23 @@
-/** Counting history by the minute, and reading what was counted. */
+/** Counts history by the minute, and reads the counts. */
 import { addBuckets, LATENESS_BOUNDS, type LatenessBuckets } from '../../core/run/lateness.ts'
 import { list, sql } from '../database/sql.ts'
 
-/** What became of the runs that ended within one minute. */
+/** Counts of the runs that ended within one minute. */
 export interface Tally {
   readonly projectId: string
-  /** When the minute begins. */
+  /** The beginning of the minute. */
   readonly minute: number
   readonly completed: number
   readonly permanentlyFailed: number
   readonly cancelled: number
-  /** Occurrences that did not run. */
+  /** Number of occurrences that did not run. */
   readonly skipped: number
-  /** Those of them that came due while nobody was there, or whose row was gone. */
+  /** Number of skipped occurrences that were missed, or whose row was lost. */
   readonly missed: number
   readonly late: LatenessBuckets
 }
 
-/** Runs of one project and minute that have the rest in common. */
+/** Runs of one project and minute that agree in state, reason and lateness bucket. */
 interface Group {
   readonly projectId: string
   readonly minute: number
@@ -28,10 +28,10 @@ interface Group {
   readonly occurrences: number
 }
 
-/** Occurrences that a skip stands for when they were too many to count. */
+/** Number of occurrences assumed for a skip that covers too many to count. */
 const UNCOUNTED = 10_000
 
-/** Runs that ended between two instants, counted by what they have in common. Found by time, through the BRIN. */
+/** Groups the runs that ended between two instants. They are found by time, through the BRIN index. */
 export const groupRuns = ({ from, until }: { from: number; until: number }) => sql<Group>`
   select project_id as "projectId", date_trunc('minute', ended_at) as minute, state, coalesce(reason in ('misfire', 'lost'), false) as "isMissed",
          case when kind <> 'backfill' then width_bucket(late_ms, ${list(LATENESS_BOUNDS, (bound) => bound)}::bigint[]) end as bucket, count(*)::integer as runs,
@@ -46,7 +46,7 @@ const COUNTED_AS = {
   cancelled: 'cancelled',
 } as const
 
-/** The groups of each project and minute as one. */
+/** Combines the groups of each project and minute into one tally. */
 export function talliesOf(groups: readonly Group[]): Tally[] {
   const tallies = new Map<string, Writable<Tally>>()
   for (const { projectId, minute, state, isMissed, bucket, runs, occurrences } of groups) {
@@ -66,7 +66,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 const NOTHING = { completed: 0, permanentlyFailed: 0, cancelled: 0, skipped: 0, missed: 0 }
 
-/** Stores minutes, in the place of what was counted of them before. */
+/** Stores minutes, replacing earlier counts. */
 export const saveTallies = (tallies: readonly Tally[]) => sql`
   insert into tally (project_id, minute, completed, permanently_failed, cancelled, skipped, missed, late)
   select project_id, to_timestamp(minute / 1000), completed, permanently_failed, cancelled, skipped, missed, late
@@ -78,10 +78,13 @@ export const saveTallies = (tallies: readonly Tally[]) => sql`
   on conflict (project_id, minute) do update set completed = excluded.completed, permanently_failed = excluded.permanently_failed,
     cancelled = excluded.cancelled, skipped = excluded.skipped, missed = excluded.missed, late = excluded.late`
 
-/** For the rest of the transaction: a day that was not analysed yet must not be read whole for one minute of it. */
+/**
+ * Disables sequential scans for the rest of the transaction: a partition that has not been analysed yet must not be scanned as
+ * a whole for one minute.
+ */
 export const readByIndex = () => sql`select set_config('enable_seqscan', 'off', true)`
 
-/** How far the counting has come, for whoever goes on with it; no row when somebody else is at it. */
+/** Locks the counting progress; no row if another node is counting. */
 export const holdProgress = () => sql<{ countedUntil: number; now: number }>`
   select counted_until as "countedUntil", clock_timestamp() as now from tally_progress for update skip locked`
 
@@ -91,12 +94,12 @@ export const saveProgress = (countedUntil: number) => sql`
 export const readProgress = () => sql<{ countedUntil: number }>`
   select counted_until as "countedUntil" from tally_progress`
 
-/** What was counted of a project from an instant on, oldest minute first. */
+/** Returns the counts of a project from an instant on, oldest minute first. */
 export const readTallies = ({ projectId, from }: { projectId: string; from: number }) => sql<Tally>`
   select project_id as "projectId", minute, completed, permanently_failed as "permanentlyFailed", cancelled, skipped, missed, late
   from tally where project_id = ${projectId} and minute >= to_timestamp(${from}::float8 / 1000) order by minute`
 
-/** What was counted of all projects between two instants, oldest minute first. */
+/** Returns the counts of all projects between two instants, oldest minute first. */
 export const talliesBetween = ({ from, until }: { from: number; until: number }) => sql<Tally>`
   select project_id as "projectId", minute, completed, permanently_failed as "permanentlyFailed", cancelled, skipped, missed, late
   from project p

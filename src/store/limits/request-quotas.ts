@@ -1,22 +1,22 @@
 /**
- * Request quotas that all nodes share. A row keeps one instant, `next_at`: when the next request would be due if they were
- * spread evenly. Requests may come before that by as much as the quota holds. Nothing has to be refilled, and a row that is
- * lost is a quota that is full.
+ * Request quotas shared by all nodes. A row stores one instant, `next_at`: when the next request would be due if requests were
+ * spread evenly. Requests may precede it by as much as the burst allows. Nothing has to be refilled, and a quota whose row is
+ * lost is full.
  */
 import { list, sql } from '../database/sql.ts'
 
-/** What a node asks of a quota. */
+/** A node's request to a quota. */
 export interface QuotaRequest {
   readonly id: string
   readonly gapMs: number
   readonly burst: number
-  /** Requests that count in any case; less than zero for what is given back. */
+  /** Number of requests to count in any case; negative if requests are given back. */
   readonly owed: number
-  /** Requests to lease, as many as there are. */
+  /** Number of requests to lease, if that many are available. */
   readonly wanted: number
 }
 
-/** What a quota answers. */
+/** The result of a request to a quota. */
 export interface QuotaGrant {
   readonly id: string
   readonly granted: number
@@ -25,9 +25,10 @@ export interface QuotaGrant {
 }
 
 /**
- * Counts and leases requests; a quota without a row is left out. Quotas are locked in the order of their ids. A clock that was
- * set back makes `next_at` look far away: whoever takes brings it back to twice what the quota holds, and a second. Whoever only
- * gives back does not: it may not have heard that the rate is another by now, by which that is not far.
+ * Counts and leases requests; a quota without a row is left out. Quotas are locked in the order of their ids. If the clock was
+ * set back, `next_at` may appear far in the future: a request that takes from the quota limits it to twice the burst and a
+ * second. A request that only gives back does not, because its node may not know yet that the rate has changed, and by the new
+ * rate `next_at` may not be far.
  */
 export const leaseRequests = (requests: readonly QuotaRequest[]) => sql<QuotaGrant>`
   with asked as materialized (
@@ -51,17 +52,17 @@ export const leaseRequests = (requests: readonly QuotaRequest[]) => sql<QuotaGra
          greatest(0, ahead + (granted - burst + 1) * gap) / 1000 as "opensInMs"
   from leased`
 
-/** Makes quotas known; they are full. */
+/** Inserts quotas, which are full. */
 export const insertQuotas = (ids: readonly string[]) => sql`
   insert into request_quota (id, next_at) select id, clock_timestamp() from unnest(${list(ids, (id) => id)}::uuid[]) as i(id)
   on conflict do nothing`
 
-/** Forgets quotas that have been full for so long that nobody may need them any more. */
+/** Deletes quotas that have been full for so long that they are probably no longer needed. */
 export const forgetQuotas = (minutes: number, limit: number) => sql<{ id: string }>`
   delete from request_quota where id = any(array(
     select id from request_quota where next_at < now() - make_interval(mins => ${minutes}::integer) limit ${limit} for update skip locked))
   returning id`
 
-/** By how much the requests of a quota are ahead of an even spread; no row while nothing was counted. */
+/** By how much the requests of a quota are ahead of an even spread; no row if nothing was counted yet. */
 export const aheadOf = (id: string) => sql<{ aheadMs: number }>`
   select greatest(0, extract(epoch from next_at - clock_timestamp()) * 1000)::float8 as "aheadMs" from request_quota where id = ${id}`

@@ -1,11 +1,11 @@
-/** Writes what attempts log. A row is written only while its attempt holds the run, by the fence. */
+/** Writes the logs of attempts. A row is written only while its attempt holds the lease of the run, which the fence proves. */
 import type { LogLevel, LogStream } from '../../core/run/log-entry.ts'
 import { list, sql } from '../database/sql.ts'
 
-/** The row of an attempt that tells what was left out; its other rows are counted from 0. */
+/** Sequence number of the row of an attempt that counts omitted lines; its other rows are numbered from 0. */
 export const OMITTED_SEQ = 2_147_483_647
 
-/** A piece of the log of an attempt, as it is stored. */
+/** A piece of the log of an attempt, as stored. */
 export interface LogRow {
   readonly runId: string
   readonly fence: number
@@ -15,38 +15,38 @@ export interface LogRow {
   readonly stream: LogStream
   readonly level: LogLevel | null
   readonly text: string
-  /** What the attempt has used of its limit, with this row. */
+  /** Number of bytes of the limit that the attempt has used, including this row. */
   readonly bytes: number
-  /** Of a remote worker: the number of the line that comes after this row. */
+  /** For remote workers: the number of the line after this row. */
   readonly nextLine: number | null
-  /** What was left out, of the row that tells it: since it was last written. */
+  /** In the row that counts omitted lines: what was omitted since it was last written. */
   readonly omitted: NewlyOmitted | null
 }
 
-/** What was left out of a log. */
+/** What was omitted from a log. */
 export interface Omitted {
   readonly lines: number
   readonly bytes: number
 }
 
-/** What was left out since that was last written. */
+/** What was omitted since the last write. */
 export interface NewlyOmitted extends Omitted {
-  /** Of a remote worker: the number of the first line of it. */
+  /** For remote workers: the number of the first omitted line. */
   readonly from: number | null
 }
 
-/** What came of the rows of one attempt. */
+/** Result of writing the rows of one attempt. */
 export interface AppendedLog {
   readonly runId: string
   readonly fence: number
   readonly given: number
-  /** Fewer than were given: the others had been written before. */
+  /** Lower than `given` if some rows had been written before. */
   readonly written: number
 }
 
 /**
- * Writes pieces of logs, of any number of attempts; answers those of the attempts that hold their run. What was written before
- * stays as it is, but for what was left out, which is added up.
+ * Writes pieces of the logs of any number of attempts; returns a row for each attempt that still holds the lease of its run.
+ * Rows that were written before stay as they are, except that omitted lines are added up.
  */
 export const appendLog = (rows: readonly LogRow[]) => sql<AppendedLog>`
   with given as materialized (
@@ -80,19 +80,22 @@ export const appendLog = (rows: readonly LogRow[]) => sql<AppendedLog>`
          (select count(*) from written w where w.run_id = h.run_id and w.fence = h.fence)::integer as written
   from held h`
 
-/** Where the log of an attempt has come to. */
+/** The end of the log of an attempt. */
 export interface LogHead {
   readonly runId: string
   readonly fence: number
-  /** Of the next row. */
+  /** Sequence number of the next row. */
   readonly seq: number
   readonly bytes: number
-  /** The number of the first line that was not stored yet. */
+  /** Number of the first line that was not stored yet. */
   readonly nextLine: number
   readonly isFull: boolean
 }
 
-/** Where the logs of attempts in progress have come to, whoever wrote them; those that no longer hold their run have no row. */
+/**
+ * Returns where the logs of attempts in progress end, whichever process wrote them; no row for attempts that no longer hold the
+ * lease of their run.
+ */
 export const logHeads = (runs: readonly { readonly runId: string; readonly fence: number }[]) => sql<LogHead>`
   select a.run_id as "runId", a.fence, coalesce(last.seq + 1, 0) as seq, coalesce(last.bytes, 0) as bytes,
          greatest(last.next_line, omitted.next_line, 0) as "nextLine", omitted.seq is not null as "isFull"

@@ -1,4 +1,7 @@
-/** Reads logs of runs. Rows of an attempt are in the partition of the day of its claim; a run knows about when its attempts were. */
+/**
+ * Reads logs of runs. The rows of an attempt are in the partition of the day of its claim; the run limits when its attempts can
+ * have been claimed.
+ */
 import type { LogPosition, ReadRow } from '../../core/run/log-line.ts'
 import type { RunState } from '../../core/run/run.ts'
 import { list, sql } from '../database/sql.ts'
@@ -7,15 +10,15 @@ import { list, sql } from '../database/sql.ts'
 export interface RunWithLog {
   readonly runId: string
   readonly state: RunState
-  /** None of its attempts was claimed before; epoch milliseconds. */
+  /** None of its attempts was claimed earlier; epoch milliseconds. */
   readonly claimedFrom: number
-  /** Nor after; null while it lives. */
+  /** None of its attempts was claimed later; null while the run is live. */
   readonly claimedUntil: number | null
 }
 
 /**
- * One run, live or ended. An id tells when it was made, and nobody claims a run before the instant that it is for. `madeAt` is as in
- * `runById`: clocks of nodes may differ by a day.
+ * Returns one run, live or ended. The id contains its creation time, and no run is claimed before the instant it is for.
+ * `madeAt` is as in `runById`: the clocks of nodes may differ by a day.
  */
 export const runWithLog = ({
   projectId,
@@ -41,21 +44,21 @@ export const runWithLog = ({
 /** Which rows of a log to read. */
 export interface LogRead extends Pick<RunWithLog, 'runId' | 'claimedFrom' | 'claimedUntil'> {
   readonly attempt: number | null
-  /** Only what was written at or after this instant. */
+  /** Only rows written at or after this instant. */
   readonly since: number | null
-  /** Only what contains this text, in small or capital letters. */
+  /** Only rows that contain this text, ignoring case. */
   readonly text: string | null
-  /** Begins with the row that this is in. */
+  /** Starts with the row that contains this position. */
   readonly after: LogPosition
   readonly limit: number
 }
 
-/** A row that was looked at. Of those that are not wanted there is only the position. */
+/** A row that was examined. If it is not wanted, only its position is set. */
 export interface FoundRow extends ReadRow {
   readonly isWanted: boolean
 }
 
-/** Rows of the log of a run, in order. */
+/** Returns rows of the log of a run, in order. */
 export const readLog = ({
   runId,
   claimedFrom,
@@ -82,7 +85,7 @@ export const readLog = ({
   ) w
   order by l.fence, l.seq`
 
-/** Somebody who follows the log of a run, and has read up to here. */
+/** A client that follows the log of a run, and the position up to which it has read. */
 export interface FollowedLog {
   readonly runId: string
   readonly claimedFrom: number
@@ -90,16 +93,16 @@ export interface FollowedLog {
   readonly seq: number
 }
 
-/** A run that is followed, and a row that came behind the position if there is one. */
+/** A followed run, and a row after the position if there is one. */
 export interface FollowedRow extends ReadRow {
   readonly runId: string
-  /** It has not ended. If it has, all rows of its log are there. */
+  /** Whether the run has not ended. If it has, its log is complete. */
   readonly isLive: boolean
-  /** Null: there is no row. */
+  /** Null if there is no row. */
   readonly seq: number
 }
 
-/** What is new in logs that are followed: one range of an index for each run, and the row of the agenda. */
+/** Returns new rows of followed logs: one index range per run, and its row in the agenda. */
 export const followLogs = (followed: readonly FollowedLog[], limit: number) => sql<FollowedRow>`
   select i.run_id as "runId", a.run_id is not null as "isLive", l.fence, l.seq, l.attempt, l.at, l.stream, l.level, l.text,
          l.omitted_lines as "omittedLines", l.omitted_bytes as "omittedBytes"

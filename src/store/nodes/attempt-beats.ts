@@ -1,11 +1,14 @@
-/** Heartbeats of single attempts. Only those that send some have a row; from the claim on, every attempt has the heartbeats of its worker. */
+/**
+ * Heartbeats of individual attempts. Only attempts that send heartbeats have a row; every attempt is also covered by the
+ * heartbeats of its worker, from the claim on.
+ */
 import type { TokenAttempt } from '../../core/access/token-attempt.ts'
 import { list, sql } from '../database/sql.ts'
 import type { HeldWork } from './remote-workers.ts'
 
 type Attempt = Pick<TokenAttempt, 'runId' | 'fence' | 'workerId'>
 
-/** Notes that an attempt goes on. No row: it is over, or its worker is dead. */
+/** Records a heartbeat of an attempt. No row if the attempt has ended or its worker is dead. */
 export const beatAttempt = ({
   runId,
   fence,
@@ -19,13 +22,13 @@ export const beatAttempt = ({
   on conflict (run_id, fence) do update set at = clock_timestamp() where not attempt_beat.finished
   returning at`
 
-/** Notes that nothing more is to come from attempts. */
+/** Records that no more heartbeats will come from attempts. */
 export const finishBeats = (attempts: readonly Pick<Attempt, 'runId' | 'fence'>[]) => sql`
   update attempt_beat b set finished = true
   from unnest(${list(attempts, (a) => a.runId)}::uuid[], ${list(attempts, (a) => a.fence)}::integer[]) as i(run_id, fence)
   where b.run_id = i.run_id and b.fence = i.fence and not b.finished`
 
-/** Whether an attempt that is over was lost: its worker is dead, or it has been silent for too long itself. */
+/** Returns whether an attempt that has ended was lost: its worker is dead, or the attempt itself was silent for too long. */
 export const wasLost = ({ runId, fence, workerId }: Attempt) => sql<{ isLost: boolean }>`
   select not exists (select from node where id = ${workerId} and dead_at is null)
       or exists (select from attempt where run_id = ${runId} and fence = ${fence} and outcome = 'worker_lost' and ended_at > now() - interval '2 days')
@@ -37,7 +40,7 @@ export interface QuietAttempt extends HeldWork {
   readonly beatAt: number
 }
 
-/** Attempts in progress whose last heartbeat is older than this, those first that have been silent for longest. */
+/** Returns attempts in progress whose last heartbeat is older than `quietMs`, longest silent first. */
 export const quietAttempts = ({ quietMs, limit }: { quietMs: number; limit: number }) => sql<QuietAttempt>`
   select a.run_id as "runId", a.task_id as "taskId", a.version, nullif(a.kind, 'occurrence') as kind, a.scheduled_for as "scheduledFor",
          a.wake_at as "wakeAt", a.claimed_at as "claimedAt", a.fence, a.attempt, a.losses, a.cancel_at is not null as "isCancelled",
@@ -46,7 +49,7 @@ export const quietAttempts = ({ quietMs, limit }: { quietMs: number; limit: numb
   where not b.finished and b.at < now() - make_interval(secs => ${quietMs}::float8 / 1000) and a.state = 'running'
   order by b.at limit ${limit}`
 
-/** Heartbeats of attempts that are over, once nobody can send another one for them. */
+/** Deletes heartbeats of attempts that have ended, once no more can be sent for them. */
 export const forgetBeats = ({ minutes, limit }: { minutes: number; limit: number }) => sql`
   delete from attempt_beat where ctid = any(array(
     select b.ctid from attempt_beat b

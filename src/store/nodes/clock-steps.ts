@@ -1,9 +1,9 @@
-/** Each time the database's clock was set, as a node noticed it. */
+/** Steps of the database's clock, as nodes noticed them. */
 import { sql } from '../database/sql.ts'
 
-/** Two nodes that notice a step of the same length within this time have noticed the same one. */
+/** Two nodes that notice a step of the same size within this time have noticed the same step. */
 const SAME_WITHIN_MS = 10_000
-/** Each measures it to within its own round trip. */
+/** Each node measures the step to within its own round trip. */
 const SAME_LENGTH_MS = 100
 
 /** Records a step unless another node has. */
@@ -15,15 +15,15 @@ export const insertClockStep = (step: { id: string; nodeId: string; byMs: number
     where noticed_at > clock_timestamp() - ${SAME_WITHIN_MS}::integer * interval '1 millisecond' and noticed_at <= clock_timestamp()
       and abs(by_ms - ${step.byMs}::float8) < ${SAME_LENGTH_MS}::integer)`
 
-/** A step as it is read. */
+/** A step as read. */
 export interface ClockStepRow {
   readonly noticedAt: number
   readonly byMs: number
-  /** How many there were within the last day, this one included. */
+  /** Number of steps within the last day, including this one. */
   readonly count: number
 }
 
-/** The latest step of the last day; none when there was none. */
+/** Returns the latest step of the last day; no row if there was none. */
 export const latestClockStep = () => sql<ClockStepRow>`
   select noticed_at as "noticedAt", by_ms as "byMs", count(*) over ()::integer as count
   from clock_step where noticed_at > now() - interval '1 day' order by noticed_at desc limit 1`

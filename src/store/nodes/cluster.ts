@@ -1,4 +1,4 @@
-/** Who is there, what each of them holds, and who watches which slice of the agenda: for people to look at. */
+/** The nodes, the runs that each holds, and the owners of the shards, as users see them. */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { MAX_SHARED, soonestOwn } from '../agenda/own-rows.ts'
@@ -6,7 +6,7 @@ import { watchedShards } from '../agenda/shards.ts'
 import { part, sql } from '../database/sql.ts'
 import type { SecretsState } from '../secrets/keys.ts'
 
-/** A node as people see it. */
+/** A node as users see it. */
 export interface NodeRow {
   readonly id: string
   readonly name: string
@@ -15,30 +15,33 @@ export interface NodeRow {
   readonly concurrency: number
   readonly startedAt: number
   readonly beatAt: number
-  /** For how long its beat has stood still, by the database's clock. */
+  /** Time since its last heartbeat, by the database's clock. */
   readonly silentMs: number
   readonly deadAt: number | null
-  /** How it died: it was stopped in order, or the others lost sight of it. */
+  /** How it died: it was stopped in an orderly way, or it stopped sending heartbeats. */
   readonly reason: 'stopped' | 'lost' | null
-  /** How it stands with the keys of secrets; null for remote workers and older releases. */
+  /** Its state with respect to the encryption keys of secrets; null for remote workers and older releases. */
   readonly secrets: SecretsState | null
-  /** Slices of the agenda that it watches. */
+  /** Number of shards that it watches. */
   readonly shards: number
-  /** What a worker of a user offers; null for other nodes. */
+  /** What a remote worker offers; null for other nodes. */
   readonly offers: {
     readonly handlers: string[]
     readonly labels: string[]
     readonly queues: string[] | null
   } | null
-  /** Everything that it offers to runs, with the labels that only Belfry gives. */
+  /** All labels that it offers to runs, including those that only Belfry assigns. */
   readonly labels: readonly string[]
 }
 
-/** Of the PostgreSQL that answers, such as '18.4'; distributors add words of their own. */
+/** Returns the version of the PostgreSQL server, such as '18.4', without the text that distributors append. */
 export const databaseVersion = () =>
   sql<{ version: string }>`select split_part(current_setting('server_version'), ' ', 1) as version`
 
-/** Nodes, living ones first, then those that died last. Dead ones are kept for a week. With a project, of workers of users only its own. */
+/**
+ * Lists nodes, living ones first, then the dead ones, latest first. Dead nodes are kept for a week. With a project, only its
+ * own remote workers are included.
+ */
 export const listNodes = ({ projectId, limit }: { projectId: string | null; limit: number }) => sql<NodeRow>`
   select n.id, n.name, n.version, n.roles, n.concurrency, n.started_at as "startedAt", n.beat_at as "beatAt",
          (extract(epoch from clock_timestamp() - n.beat_at) * 1000)::float8 as "silentMs", n.dead_at as "deadAt", n.reason, n.secrets,
@@ -50,9 +53,9 @@ export const listNodes = ({ projectId, limit }: { projectId: string | null; limi
   order by n.dead_at desc nulls first, n.started_at desc, n.id
   limit ${limit}`
 
-/** How much each node holds, and whether more may be held by somebody. */
+/** Number of runs that each node holds, and whether there may be more. */
 export interface HeldByNode {
-  /** Null: nobody holds anything. */
+  /** Null if no node holds any. */
   readonly nodeId: string | null
   readonly runs: number
   readonly isCut: boolean
@@ -60,19 +63,19 @@ export interface HeldByNode {
 
 const DUE = part`wake_at <= now() + interval '1 second'`
 
-/** The soonest rows of a shard, whosever they are. */
+/** The rows of a shard that are due soonest, of any project. */
 const soonest = (limit: number) =>
   part`(select *, 0::bigint as place from agenda where shard = s.id and ${DUE} order by wake_at limit ${limit})`
 
 /**
- * Runs by who holds them. What runs was due, and most of it before everything that waits, so the beginning of
- * each shard is looked at, and no more of it than the bound: there may be a million waiting behind.
+ * Counts runs by the node that holds them. Running rows have come due, most of them before the waiting ones, so the beginning
+ * of each shard is read, up to the limit: there may be a million rows waiting behind.
  */
 export const heldByNodes = ({
   projectId,
   maxPerShard,
 }: {
-  /** Whose runs; null: everybody's. */
+  /** Only runs of this project; null for all. */
   projectId: string | null
   maxPerShard: number
 }) => sql<HeldByNode>`
@@ -88,14 +91,14 @@ export const heldByNodes = ({
     where worker_id is not null and (${projectId}::uuid is null or project_id = ${projectId}::uuid) group by worker_id
   ) held on true`
 
-/** A slice of the agenda as people see it. */
+/** A shard as users see it. */
 export interface ShardState {
   readonly id: number
   readonly owner: string | null
   readonly ownerName: string | null
   readonly fence: number
   readonly watchedUntil: number
-  /** For how long nobody has said that he watches it, by the database's clock. */
+  /** Time since a node last reported that it watches the shard, by the database's clock. */
   readonly silentMs: number
 }
 

@@ -1,11 +1,15 @@
-/** Runs that remote workers name with their heartbeats: what a worker does not name for a lease it does not know of. */
+/**
+ * Runs that remote workers name in their heartbeats: a worker is assumed not to know of a run that it has not named for the
+ * duration of a lease.
+ */
 
 import { list, sql } from '../database/sql.ts'
 import type { HeldRun } from './nodes.ts'
 
 /**
- * Beats for a worker that names runs, if only to say that it has none. After a silence of half a lease what it names is looked
- * at anew: it may have been too busy to name anything. No row means that it was declared dead.
+ * Records a heartbeat of a worker that names its runs, even if it has none. After half a lease without such a heartbeat,
+ * `naming_since` starts anew, because the worker may have been too busy to name anything. No row if the worker was declared
+ * dead.
  */
 export const beatNaming = ({ workerId, leaseMs }: { workerId: string; leaseMs: number }) => sql<{
   beat: number
@@ -16,14 +20,14 @@ export const beatNaming = ({ workerId, leaseMs }: { workerId: string; leaseMs: n
   where id = ${workerId} and dead_at is null
   returning beat`
 
-/** Notes that runs were named just now. */
+/** Records that runs were named just now. */
 export const nameRuns = (runs: readonly HeldRun[]) => sql`
   insert into named_run (run_id, fence)
   select * from unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence)
   order by i.run_id
   on conflict (run_id) do update set fence = excluded.fence, at = clock_timestamp()`
 
-/** Names of runs that have ended. */
+/** Deletes the names of runs that have ended. */
 export const forgetNames = (limit: number) => sql`
   delete from named_run where ctid = any(array(
     select n.ctid from named_run n where not exists (select from agenda a where a.run_id = n.run_id) limit ${limit}))`

@@ -1,4 +1,4 @@
-/** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
+/** Nodes: registration, heartbeats, and taking runs back from dead nodes. */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { LOSS } from '../../core/policy/worker-loss.ts'
@@ -8,14 +8,14 @@ import { freedPlaces, returnedPlaces } from '../queues/gates.ts'
 import { queued } from '../ready/put.ts'
 import { UNSTORED } from '../tasks/stored-definition.ts'
 
-/** A node as it introduces itself. */
+/** A node as it registers. */
 export interface NewNode {
   readonly id: string
   readonly name: string
   readonly version: string
   readonly roles: readonly string[]
   readonly concurrency: number
-  /** What it offers to runs that ask for it. */
+  /** The labels that it offers to runs. */
   readonly labels?: readonly string[]
 }
 
@@ -23,16 +23,16 @@ export const insertNode = (node: NewNode) => sql`
   insert into node (id, name, version, roles, concurrency, labels, renews_queues, secrets)
   values (${node.id}, ${node.name}, ${node.version}, ${node.roles}::text[], ${node.concurrency}, ${node.labels ?? []}::text[], true, 'no_key')`
 
-/** Beats once. No row means that this node was declared dead and must stop what it is doing. */
+/** Records a heartbeat. No row if this node was declared dead and must stop its work. */
 export const beat = (nodeId: string) => sql<{ beat: number; now: number }>`
   update node set beat = beat + 1, beat_at = clock_timestamp() where id = ${nodeId} and dead_at is null
   returning beat, clock_timestamp() as now`
 
-/** The database's time to the microsecond. */
+/** Returns the database's time to the microsecond. */
 export const readClock = () => sql<{ now: number }>`
   select date_part('epoch', clock_timestamp()) * 1000 as now`
 
-/** A node that was not declared dead, as others see it. */
+/** A node that was not declared dead, as other nodes see it. */
 export interface LivingNode {
   readonly id: string
   readonly name: string
@@ -43,8 +43,8 @@ export interface LivingNode {
 export const livingNodes = () => sql<LivingNode>`select id, name, roles, beat from node where dead_at is null`
 
 /**
- * Declares a node dead, unless it has beaten since it was looked at. The lock for update waits for claims
- * that are under way in its name: once this is committed there will be no more of them.
+ * Declares a node dead, unless it has sent a heartbeat since it was examined. The lock for update waits for claims in progress
+ * for the node: once this is committed, there will be no more of them.
  */
 export const declareDead = ({
   nodeId,
@@ -63,13 +63,13 @@ export const declareDead = ({
   update node n set dead_at = clock_timestamp(), reason = ${reason} from locked where n.id = locked.id
   returning n.id`
 
-/** A node, and the beat at which it was last seen. */
+/** A node, and the heartbeat counter at which it was last seen. */
 export interface SilentNode {
   readonly id: string
   readonly beat: number
 }
 
-/** Declares nodes dead that have not beaten since they were looked at, in the same manner. */
+/** Declares nodes dead that have sent no heartbeat since they were examined, in the same way. */
 export const declareSilentDead = (nodes: readonly SilentNode[]) => sql<{ id: string; name: string }>`
   with asked as materialized (
     select * from unnest(${list(nodes, (node) => node.id)}::uuid[], ${list(nodes, (node) => node.beat)}::bigint[]) as i(id, beat)
@@ -81,11 +81,11 @@ export const declareSilentDead = (nodes: readonly SilentNode[]) => sql<{ id: str
   update node n set dead_at = clock_timestamp(), reason = 'lost' from locked where n.id = locked.id
   returning n.id, n.name`
 
-/** Nodes that are dead and may still have runs in their name. */
+/** Returns dead nodes that may still hold runs. */
 export const unburiedNodes = () =>
   sql<{ id: string }>`select id from node where dead_at is not null and buried_at is null`
 
-/** Notes that nothing is left in the name of these nodes, so that nobody looks again. */
+/** Records that these nodes hold no more runs, so that they are not checked again. */
 export const buryNodes = (ids: readonly string[]) => sql`
   update node set buried_at = now() where id = any(${list(ids, (id) => id)}::uuid[]) and dead_at is not null`
 
@@ -96,7 +96,7 @@ export interface LostRun {
   readonly fence: number
   readonly attempt: number
   readonly losses: number
-  /** When its attempt began; null when the node may have died before that. */
+  /** When its attempt started; null if the node may have died before that. */
   readonly startedAt: number | null
   readonly isCancelled: boolean
   readonly onWorkerLoss: WorkerLossPolicy
@@ -104,18 +104,18 @@ export interface LostRun {
 }
 
 /**
- * A run is claimed a little ahead of its instant, and up to a second or two before a place is free for it. A node that showed
- * itself this long after both has begun the run; of a node that did not, nobody knows. It writes nothing when it begins
- * one: that would be a statement a run.
+ * A run is claimed a little ahead of its instant, and up to a second or two before a slot is free for it. A node that sent a
+ * heartbeat this long after both has started the run; otherwise it is unknown. A node writes nothing when it starts a run: that
+ * would cost one statement per run.
  */
 const SURELY_BEGUN_MS = 5_000
 
-/** When the attempt of a row `a` of the agenda began, as far as is known from the latest beat of its node `n`. */
+/** When the attempt of a row `a` of the agenda started, as far as the latest heartbeat of its node `n` shows. */
 const begunAt = part`
   case when n.beat_at >= greatest(a.claimed_at, a.wake_at, a.scheduled_for) + ${SURELY_BEGUN_MS}::integer * interval '1 millisecond'
        then greatest(a.claimed_at, a.wake_at, a.scheduled_for) end`
 
-/** Runs in the name of dead nodes. There is no index by worker: a death is rare, a run is not. */
+/** Returns runs held by dead nodes. There is no index by worker: deaths are rare, runs are not. */
 export const findLostRuns = ({
   nodes,
   limit,
@@ -123,7 +123,7 @@ export const findLostRuns = ({
 }: {
   nodes: readonly string[]
   limit: number
-  /** Runs that are passed over. */
+  /** Runs to skip. */
   except?: readonly string[]
 }) => sql<LostRun>`
   select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, ${begunAt} as "startedAt",
@@ -142,24 +142,24 @@ export const findLostRuns = ({
     and a.run_id <> all(${list(except, (id) => id)}::uuid[])
   limit ${limit}`
 
-/** A run and the fence it is held by. */
+/** A run and the fence under which it is held. */
 export interface HeldRun {
   readonly runId: string
   readonly fence: number
-  /** The side lane that it goes to, when there is no room for it; otherwise it goes back to its own. */
+  /** The side lane to which the run goes if its line has no room; otherwise it returns to its own lane. */
   readonly side?: number | null
-  /** The lane that it belongs to, where that is another than its own. */
+  /** The lane to which the run belongs, if that has changed. */
   readonly movedTo?: number | null
 }
 
-/** A run whose attempt was lost, and when that began; without `startedAt` it may not have begun. */
+/** A run whose attempt was lost, and when that attempt started; without `startedAt`, it may not have started. */
 export interface BegunRun extends HeldRun {
   readonly startedAt?: number | null
 }
 
 /**
- * Puts lost runs back into ready with one more loss and a new fence, so that a worker that was only
- * asleep finds its writes refused. Of two reapers, or a reaper and a late worker, exactly one wins.
+ * Puts lost runs back into `ready` with one more loss and a new fence, so that the writes of a worker that was only suspended
+ * are rejected. Of two reapers, or of a reaper and a late worker, exactly one succeeds.
  */
 export function reclaimRuns(runs: readonly BegunRun[]) {
   return sql<{ runId: string }>`
@@ -185,7 +185,7 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
     select run_id as "runId" from back`
 }
 
-/** Hands runs back that a worker never began, because it stops or has no room: no attempt was made, so none is counted. */
+/** Returns runs that a worker never started, because it stops or has no room: no attempt was made, so none is counted. */
 export function handBackRuns(runs: readonly HeldRun[]) {
   return sql<{ runId: string }>`
     with before as (
@@ -206,7 +206,9 @@ export function handBackRuns(runs: readonly HeldRun[]) {
     select run_id as "runId" from back`
 }
 
-/** Whether a session of that name is left which began before an instant: what it was sent may still be carried out. */
+/**
+ * Returns whether a session with that name from before an instant still exists: statements sent to it may still be executed.
+ */
 export const hasOlderSession = (name: string, before: number) => sql<{ exists: boolean }>`
   select exists (
     select from pg_stat_activity
@@ -214,8 +216,8 @@ export const hasOlderSession = (name: string, before: number) => sql<{ exists: b
   ) as exists`
 
 /**
- * What a node holds that was claimed before an instant. There is no index by worker; what is in progress was due, so the
- * beginning of each shard is read, up to now, and nothing of what lies ahead.
+ * Returns the runs that a node claimed before an instant and still holds. There is no index by worker; running rows have come
+ * due, so each shard is read from its beginning up to now, and no future rows are read.
  */
 export const heldRuns = ({
   nodeId,
@@ -232,12 +234,12 @@ export const heldRuns = ({
       and worker_id = ${nodeId} and claimed_at < to_timestamp(${claimedBefore}::float8 / 1000)
   ) a`
 
-/** Nodes that have been dead for long are of no interest to anybody. */
+/** Deletes nodes that have been dead for a long time and hold no runs. */
 export const forgetNodes = (olderThanMinutes: number) => sql`
   delete from node n where dead_at < now() - make_interval(mins => ${olderThanMinutes}::integer)
     and not exists (select from agenda where worker_id = n.id)`
 
-/** Remote workers that died without ever having made a claim are of no interest to anybody for much longer. */
+/** Deletes dead remote workers that never made a claim. They are kept for a shorter time than other dead nodes. */
 export const forgetUnusedWorkers = (olderThanMinutes: number, limit: number) => sql`
   delete from node where id = any(array(
     select n.id from node n join remote_worker w on w.id = n.id

@@ -1,24 +1,24 @@
-/** Workers of the users' own: who they are, what they offer, what they hold, and how far it has come. */
+/** Remote workers: who they are, what they offer, which runs they hold, and the progress of those runs. */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import type { RunKind } from '../../core/run/run.ts'
 import { list, sql } from '../database/sql.ts'
 import type { NewNode } from './nodes.ts'
 
-/** A worker of a user's own as it is known from its registration on. */
+/** A remote worker as registered. */
 export interface RemoteWorkerRow {
   readonly id: string
   readonly name: string
   readonly projectId: string
   readonly handlers: readonly string[]
   readonly labels: readonly string[]
-  /** The queues that it keeps to; null for all of them. */
+  /** The only queues from which it takes runs; null for all queues. */
   readonly queues: readonly string[] | null
-  /** The key that it registered with; null: the server was open. */
+  /** The API key that it registered with; null if the server requires none. */
   readonly keyId: string | null
   readonly tokenHash: Buffer
 }
 
-/** Makes a worker known: a node like any other, and what it offers. No row: as many live as may. */
+/** Inserts a remote worker: a node, and what it offers. No row if the maximum number of living workers is reached. */
 export const insertRemoteWorker = (
   node: Omit<NewNode, 'roles' | 'id' | 'name'>,
   worker: RemoteWorkerRow,
@@ -41,13 +41,13 @@ export const findRemoteWorker = (id: string) => sql<RemoteWorkerRow>`
   select w.id, n.name, w.project_id as "projectId", w.handlers, w.labels, w.queues, w.key_id as "keyId", w.token_hash as "tokenHash"
   from remote_worker w join node n on n.id = w.id where w.id = ${id}`
 
-/** Notes what a worker offers from now on. No row: it is dead. */
+/** Stores what a worker offers from now on. No row if it is dead. */
 export const changeOffer = (id: string, labels: readonly string[]) => sql<{ id: string }>`
   update remote_worker w set labels = ${list(labels, (label) => label)}::text[]
   where w.id = ${id} and exists (select from node n where n.id = w.id and n.dead_at is null)
   returning w.id`
 
-/** What a worker's latest claim was, whether it may make another, and what it offers. */
+/** The latest claim of a worker, whether it may make another, and what it offers. */
 export interface LatestClaim {
   readonly labels: readonly string[]
   readonly claimId: string | null
@@ -59,19 +59,19 @@ export const latestClaim = (id: string) => sql<LatestClaim>`
   select w.claim_id as "claimId", w.claim_runs as "runIds", w.labels, n.dead_at is not null as "isDead"
   from remote_worker w join node n on n.id = w.id where w.id = ${id}`
 
-/** The same, and nobody else can claim for the worker until the transaction ends. */
+/** The same, with a lock that prevents other claims for the worker until the transaction ends. */
 export const lockClaims = (id: string) => sql<LatestClaim>`
   select w.claim_id as "claimId", w.claim_runs as "runIds", w.labels, n.dead_at is not null as "isDead"
   from remote_worker w join node n on n.id = w.id where w.id = ${id} for update of w`
 
-/** The same of several workers. */
+/** The same for several workers. */
 export const latestClaims = (ids: readonly string[]) => sql<LatestClaim & { readonly id: string }>`
   select w.id, w.claim_id as "claimId", w.claim_runs as "runIds", w.labels, n.dead_at is not null as "isDead"
   from remote_worker w join node n on n.id = w.id where w.id = any(${list(ids, (id) => id)}::uuid[])`
 
 /**
- * Notes that a claim came to nothing, so that nobody makes it any more. No row: it was made in the last moment, the worker has
- * made another one since, or it is dead.
+ * Records that a claim returned nothing, so that it is not made any more. No row if it was made at the last moment, the worker
+ * has made another claim since, or the worker is dead.
  */
 export const closeClaim = ({
   id,
@@ -98,12 +98,12 @@ export const rememberClaim = ({
 }) => sql`
   update remote_worker set claim_id = ${claimId}, claim_runs = ${list(runIds, (run) => run)}::uuid[] where id = ${id}`
 
-/** A run that a worker holds, as far as a report about it needs to know. */
+/** A run held by a worker, with what is needed to process a report about it. */
 export interface HeldWork {
   readonly runId: string
   readonly taskId: string
   readonly version: number
-  /** Null: an occurrence, as most are. */
+  /** Null for an occurrence, the most common kind. */
   readonly kind: RunKind | null
   readonly scheduledFor: number
   readonly wakeAt: number
@@ -116,19 +116,19 @@ export interface HeldWork {
   readonly holdsPlace: boolean
 }
 
-/** When a worker was given a run, which it then begins at once: nobody is given one before its instant. */
+/** When a worker was given a run, which it then starts at once: no worker is given a run before its instant. */
 export const givenAt = ({ claimedAt, wakeAt, scheduledFor }: HeldWork): number =>
   Math.max(claimedAt, wakeAt, scheduledFor)
 
-/** The same of any remote worker, and whether the worker still names it. */
+/** The same for any remote worker, and whether the worker still names the run. */
 export interface RemoteWork extends HeldWork {
-  /** The worker names runs, and has not named this one for a lease. */
+  /** Whether the worker names its runs, and has not named this one for the duration of a lease. */
   readonly isUnnamed: boolean
-  /** It has named it before. */
+  /** Whether the worker has named it before. */
   readonly wasNamed: boolean
 }
 
-/** Those of the given runs that a worker holds; none once it is dead. Of what it does not hold it may change nothing. */
+/** Returns which of the given runs a worker holds; none if it is dead. A worker may not change runs that it does not hold. */
 export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
   sql<HeldWork>`
   select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", claimed_at as "claimedAt",
@@ -137,13 +137,13 @@ export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: rea
   where run_id = any(${list(runIds, (id) => id)}::uuid[]) and worker_id = ${workerId} and state = 'running'
     and exists (select from node where id = ${workerId} and dead_at is null)`
 
-/** Whether any worker of a user lives: one row, or none. */
+/** Returns one row if any remote worker is alive. */
 export const livesRemote = () => sql<{ id: string }>`
   select n.id from node n join remote_worker w on w.id = n.id where n.dead_at is null limit 1`
 
 /**
- * Everything that workers of the users' own have in hand. There is no index by worker; what is in progress was due, so
- * the beginning of each shard is read, up to now, and nothing of what lies ahead.
+ * Returns all runs held by remote workers. There is no index by worker; running rows have come due, so each shard is read from
+ * its beginning up to now, and no future rows are read.
  */
 export const workOfRemotes = (leaseMs: number) => sql<RemoteWork>`
   select a.*, m.run_id is not null as "wasNamed",
@@ -164,20 +164,20 @@ export const workOfRemotes = (leaseMs: number) => sql<RemoteWork>`
   left join named_run m on m.run_id = a."runId" and m.fence = a.fence
   where exists (select from remote_worker w where w.id = a.worker_id)`
 
-/** A run and the fence by which somebody held it. */
+/** A run and the fence under which a worker held it. */
 interface Held {
   readonly runId: string
   readonly fence: number
 }
 
-/** What was written down about an attempt. */
+/** The stored result of an attempt. */
 export interface StoredAttempt extends Held {
   readonly outcome: string
   readonly output: unknown
   readonly errorCode: string | null
 }
 
-/** What was written down about those of these attempts that were the worker's. */
+/** Returns the stored results of those of the given attempts that belonged to the worker. */
 export const storedAmong = ({ workerId, held }: { workerId: string; held: readonly Held[] }) =>
   sql<StoredAttempt>`
   with asked as materialized (
@@ -193,9 +193,9 @@ export const storedAmong = ({ workerId, held }: { workerId: string; held: readon
     where a.run_id = i.run_id and a.fence = i.fence and a.worker_id = ${workerId} and a.ended_at > now() - interval '1 day'
   ) e`
 
-/** How far an attempt says it is. */
+/** The progress that an attempt reports. */
 export interface Progress {
-  /** From 0 to 1; null when only words were given. */
+  /** From 0 to 1; null if only a message was given. */
   readonly fraction: number | null
   readonly message: string | null
 }
@@ -207,11 +207,11 @@ export const saveProgress = (reports: readonly (Held & Progress)[]) => sql`
   on conflict (run_id) do update
   set fence = excluded.fence, fraction = excluded.fraction, message = excluded.message, at = clock_timestamp()`
 
-/** How far the attempt of a run has come that is held by this fence. */
+/** Returns the progress of the attempt that holds a run under this fence. */
 export const progressOf = ({ runId, fence }: Held) => sql<Progress & { readonly at: number }>`
   select fraction, message, at from progress where run_id = ${runId} and fence = ${fence}`
 
-/** Progress that nobody can want to know any more: its run has ended, or nothing was heard of it for a day. */
+/** Deletes progress that is no longer needed: its run has ended, or it was not updated for a day. */
 export const forgetProgress = (limit: number) => sql`
   delete from progress where ctid = any(array(
     select p.ctid from progress p

@@ -1,10 +1,10 @@
-/** Blackouts as rows. They are made and removed, never changed. */
+/** Stores blackouts. They are created and removed, never changed. */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
 import type { BlackoutEffect, BlackoutRule } from '../../core/policy/blackout-rule.ts'
 import { list, sql } from '../database/sql.ts'
 
-/** A window in which nothing of a project starts by time. */
+/** A window in which no run of a project starts by schedule. */
 export interface BlackoutRow {
   readonly id: string
   readonly projectId: string
@@ -14,10 +14,10 @@ export interface BlackoutRow {
   readonly createdAt: number
 }
 
-/** Each is looked at for each occurrence while there are any, so a project has no more than this. */
+/** Every blackout of a project is evaluated for each of its occurrences, so their number is limited. */
 export const MAX_BLACKOUTS = 100
 
-/** Stores a blackout; no row when the project has as many as it may have. */
+/** Inserts a blackout; no row if the project has reached the maximum number. */
 export const insertBlackout = ({ id, projectId, name, effect, rule }: Omit<BlackoutRow, 'createdAt'>) => sql<{
   createdAt: number
 }>`
@@ -26,7 +26,7 @@ export const insertBlackout = ({ id, projectId, name, effect, rule }: Omit<Black
   where (select count(*) from blackout where project_id = ${projectId}::uuid and removed_at is null) < ${MAX_BLACKOUTS}::integer
   returning created_at as "createdAt"`
 
-/** The blackouts that hold: of a project, or of all; one of them, or all. */
+/** Returns the blackouts in force: of one project or of all, one of them or all. */
 export const readBlackouts = ({
   projectId,
   id,
@@ -39,7 +39,7 @@ export const readBlackouts = ({
     and (${id ?? null}::uuid is null or id = ${id ?? null}::uuid)
   order by id`
 
-/** The blackouts of a project that there were at an instant, those of late first; more are not looked at. */
+/** Returns the blackouts of a project that existed at an instant, latest first, up to the maximum number. */
 export const blackoutsAt = ({ projectId, at }: { projectId: string; at: number }) => sql<BlackoutRow>`
   select id, project_id as "projectId", name, effect, rule, created_at as "createdAt" from blackout
   where project_id = ${projectId} and created_at <= to_timestamp(${at}::float8 / 1000)
@@ -50,7 +50,10 @@ export const removeBlackout = ({ projectId, id }: { projectId: string; id: strin
   update blackout set removed_at = now() where project_id = ${projectId} and id = ${id} and removed_at is null
   returning id, project_id as "projectId", name, effect, rule, created_at as "createdAt"`
 
-/** Wakes what was put off to an instant: the window that ended there is gone. Found in each shard by that instant. */
+/**
+ * Wakes rows deferred to an instant, because the window that ended then was removed. They are found in each shard by that
+ * instant.
+ */
 export const wakeDeferred = ({ projectId, at }: { projectId: string; at: number }) => sql<{
   shard: number
   at: number
@@ -64,6 +67,6 @@ export const wakeDeferred = ({ projectId, at }: { projectId: string; at: number 
     ) d)) and state = 'deferred'
   returning shard, wake_at as at`
 
-/** Which project each task belongs to. */
+/** Returns the project of each task. */
 export const projectsOf = (taskIds: readonly string[]) => sql<{ taskId: string; projectId: string }>`
   select id as "taskId", project_id as "projectId" from task where id = any(${list(taskIds, (id) => id)}::uuid[])`

@@ -1,21 +1,21 @@
-/** What is done to the tasks of a project after it was archived or restored, a slice at a time. */
+/** Applies the archiving or restoring of a project to its tasks, one slice at a time. */
 import { sql } from '../database/sql.ts'
 
-/** A project whose tasks are not yet as they should be. */
+/** A project whose tasks have not all been updated yet. */
 export interface ProjectSweep {
   readonly projectId: string
   readonly sweep: 'silence' | 'restore'
-  /** The last task that was looked at; null at the beginning. */
+  /** The last task that was examined; null at the beginning. */
   readonly after: string | null
-  /** Requests that came before everybody knew of the change may still be at work. */
+  /** Whether requests that began before every node knew of the change may still be in progress. */
   readonly isFresh: boolean
-  /** Some of the tasks before could not be changed. */
+  /** Whether some of the tasks so far could not be changed. */
   readonly hasLeftSome: boolean
 }
 
 /**
- * The right to do the next slice: nobody else archives or restores the project meanwhile. Tasks can refer to it. Any of several, so
- * that one whose tasks cannot be changed does not keep the others back.
+ * Locks a project for the next slice: no other transaction can archive or restore it meanwhile, but tasks can refer to it. The
+ * project is chosen at random, so that one whose tasks cannot be changed does not delay the others.
  */
 export const holdSweep = ({ settleMs }: { settleMs: number }) => sql<ProjectSweep>`
   select id as "projectId", sweep, sweep_after as after, sweep_left_some as "hasLeftSome",
@@ -24,7 +24,7 @@ export const holdSweep = ({ settleMs }: { settleMs: number }) => sql<ProjectSwee
   order by random() limit 1
   for no key update skip locked`
 
-/** How far the walk has come; null begins it anew. */
+/** Stores the progress of the walk; null restarts it. */
 export const saveSweep = ({
   projectId,
   after,
@@ -39,13 +39,13 @@ export const saveSweep = ({
 export const endSweep = (projectId: string) => sql`
   update project set sweep = null, sweep_after = null, sweep_left_some = false where id = ${projectId}`
 
-/** A slice of tasks, and which of them something is to be done to. */
+/** A task of a slice, and whether it must be changed. */
 export interface SweepSlice {
   readonly id: string
   readonly isConcerned: boolean
 }
 
-/** The next tasks of a project, and which of them would still do something. */
+/** Returns the next tasks of a project, and which of them would still run. */
 export const tasksToSilence = ({ projectId, after, limit }: SliceQuery) => sql<SweepSlice>`
   with slice as materialized (
     select id, cancelled_at from task
@@ -56,7 +56,7 @@ export const tasksToSilence = ({ projectId, after, limit }: SliceQuery) => sql<S
     select from agenda a where a.task_id = s.id and a.kind <> 'resume' and a.cancel_at is null) as "isConcerned"
   from slice s order by s.id`
 
-/** The next tasks of a project, and which of them were silenced. */
+/** Returns the next tasks of a project, and which of them were paused with it. */
 export const tasksToRestore = ({ projectId, after, limit }: SliceQuery) => sql<SweepSlice>`
   select id, archived_at is not null as "isConcerned" from task
   where project_id = ${projectId} and deleted_at is null and (${after}::uuid is null or id > ${after}::uuid)
@@ -68,14 +68,17 @@ interface SliceQuery {
   readonly limit: number
 }
 
-/** Notes that a task which goes on is paused with its project; one that is paused already stays so when the project is restored. */
+/**
+ * Records that an active task is paused with its project; a task that is already paused is left out, and stays paused when the
+ * project is restored.
+ */
 export const noteSilenced = (taskId: string) => sql<{ id: string }>`
   update task set archived_at = coalesce(archived_at, now()) where id = ${taskId} and paused_at is null and cancelled_at is null
   returning id`
 
 export const forgetSilenced = (taskId: string) => sql`update task set archived_at = null where id = ${taskId}`
 
-/** Ends the redrives of a project, which would start runs. */
+/** Cancels the redrives of a project, because they would start runs. */
 export const cancelRedrivesOf = (projectId: string) => sql`
   update redrive set state = 'cancelled', ended_at = now(), leased_until = '-infinity'
   where project_id = ${projectId} and state = 'running'`

@@ -1,10 +1,10 @@
-/** Projects: what is decided for all tasks of one. */
+/** Projects and their settings, which apply to all of their tasks. */
 import type { MailSettings } from '../../core/action/mail-settings.ts'
 import type { ProjectLimits } from '../../core/limits/limits.ts'
 import type { Retention } from '../../core/values/retention.ts'
 import { list, part, sql } from '../database/sql.ts'
 
-/** Which private networks the calls of a project may reach; null: all that the installation allows. */
+/** Which private networks the calls of a project may reach; null for all that the installation allows. */
 export interface ProjectNetwork {
   readonly allowedPrivate: readonly string[] | null
 }
@@ -20,7 +20,7 @@ export interface ProjectRow extends ProjectSettings {
   readonly archivedAt: number | null
 }
 
-/** A project, as far as a request needs to know the one that it is about. */
+/** A project, with what a request about it needs. */
 export interface KnownProject {
   readonly id: string
   readonly name: string
@@ -44,23 +44,23 @@ const columns = part`
 
 export const readProject = (id: string) => sql<ProjectRow>`select ${columns} from project where id = ${id}`
 
-/** What nodes follow of a project, wherever they call for it. */
+/** Settings of a project that nodes apply to its outgoing calls. */
 export interface OutgoingSettings extends ProjectNetwork {
   readonly id: string
   readonly mailServer: string | null
 }
 
-/** Those that say which private networks their calls may reach, or which mail server they use. */
+/** Returns the projects that restrict private networks or have their own mail server. */
 export const outgoingSettings = () => sql<OutgoingSettings>`
   select id, allowed_private as "allowedPrivate", mail_server as "mailServer" from project
   where allowed_private is not null or mail_server is not null`
 
-/** Which projects to list, by name. */
+/** Which projects to list, ordered by name. */
 export interface ProjectQuery {
-  /** Those that the caller has a role in; null: all. */
+  /** The projects in which the caller has a role; null for all. */
   readonly ids: readonly string[] | null
   readonly isArchived: boolean
-  /** Part of the name. */
+  /** A part of the name. */
   readonly q: string | null
   readonly after: string | null
   readonly limit: number
@@ -72,19 +72,19 @@ export const listProjects = ({ ids, isArchived, q, after, limit }: ProjectQuery)
     and (${q}::text is null or position(${q}::text in name) > 0) and (${after}::text is null or name > ${after}::text collate "C")
   order by name collate "C" limit ${limit}`
 
-/** No row: there are as many projects as there may be. A name that is taken violates `project_name_key`. */
+/** Inserts a project. No row if the maximum number is reached. A name that is already in use violates `project_name_key`. */
 export const insertProject = ({ id, name, maxProjects }: { id: string; name: string; maxProjects: number }) =>
   sql<{ id: string }>`
   insert into project (id, name)
   select ${id}::uuid, ${name} where (select count(*) from project) < ${maxProjects}::integer
   returning id`
 
-/** Archives a project; its tasks are silenced afterwards. No row: it is archived already, or is none. */
+/** Archives a project; its tasks are paused by a sweep. No row if it is already archived or does not exist. */
 export const markProjectArchived = (id: string) => sql<{ archivedAt: number }>`
   update project set archived_at = now(), sweep = 'silence', sweep_after = null, sweep_left_some = false where id = ${id} and archived_at is null
   returning archived_at as "archivedAt"`
 
-/** The opposite: what was silenced goes on afterwards. */
+/** Restores a project; its tasks are resumed by a sweep. */
 export const markProjectRestored = (id: string) => sql<{ id: string }>`
   update project set archived_at = null, sweep = 'restore', sweep_after = null, sweep_left_some = false where id = ${id} and archived_at is not null
   returning id`
@@ -95,10 +95,10 @@ export const namesOfProjects = (ids: readonly string[]) => sql<{ id: string; nam
 export const mailSettingsOf = (id: string) => sql<MailSettings>`
   select mail_from as "mailFrom", mail_reply_to as "mailReplyTo", mail_server as "mailServer" from project where id = ${id}`
 
-/** Makes others who change the project wait; tasks, which refer to it, do not. */
+/** Locks a project against concurrent changes, but not against inserts of tasks that refer to it. */
 export const lockProject = (id: string) => sql`select from project where id = ${id} for no key update`
 
-/** Sets what is named; the rest stays. Limits that together would leave no room violate a constraint. */
+/** Changes the given settings. A combination of limits that allows nothing violates a constraint. */
 export const editProject = (id: string, edit: Partial<ProjectSettings>) => sql<{ id: string }>`
   update project set
     min_period_ms = case when ${edit.minPeriodMs !== undefined}::boolean then ${edit.minPeriodMs ?? null}::bigint else min_period_ms end,

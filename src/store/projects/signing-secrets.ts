@@ -1,25 +1,25 @@
 /**
- * Secrets that outgoing requests are signed with. Those of the whole project are in `signing_secret`, those of one origin in
- * `endpoint_signing_secret`: nodes of release 0.1.0 sign every request of a project with all that is in the first.
+ * Secrets with which outgoing requests are signed. Those of the whole project are in `signing_secret`, those of one origin in
+ * `endpoint_signing_secret`: nodes of release 0.1.0 sign every request of a project with all secrets in the first.
  */
 import { sql } from '../database/sql.ts'
 
-/** A receiver has to know each of them, so there are two at most: the one in use and the one it replaces. */
+/** The receiver has to know each of them, so there are at most two: the current one and the one it replaces. */
 export const MAX_LIVE_SECRETS = 2
-/** Origins of a project that may have secrets of their own. Workers read all secrets every few seconds. */
+/** Maximum number of origins of a project with their own secrets. Workers read all secrets every few seconds. */
 export const MAX_ORIGINS_WITH_SECRETS = 100
 
-/** A secret as users may see it. */
+/** A secret as users see it. */
 export interface SigningSecretRow {
   readonly id: string
-  /** Where requests signed with it go; null for all that have no secrets of their own. */
+  /** The origin whose requests it signs; null for all origins without their own secrets. */
   readonly origin: string | null
   readonly createdAt: number
-  /** When it stops being used; null for one that nothing has replaced. */
+  /** When it stops being used; null if it was not replaced. */
   readonly expiresAt: number | null
 }
 
-/** The secrets in use: those of the project, then those of each origin, the newest first. With an origin its own alone. */
+/** Lists the secrets in use: those of the project, then those of each origin, newest first. With an origin, only its own. */
 export const listSigningSecrets = (projectId: string, origin: string | null) => sql<SigningSecretRow>`
   select id, origin, created_at as "createdAt", expires_at as "expiresAt"
   from (select id, project_id, null as origin, created_at, expires_at from signing_secret
@@ -29,21 +29,21 @@ export const listSigningSecrets = (projectId: string, origin: string | null) => 
     and (${origin}::text is null or origin = ${origin}::text)
   order by origin collate "C" nulls first, id desc`
 
-/** A secret of the project to add. */
+/** A project secret to add. */
 export interface NewSigningSecret {
   readonly id: string
   readonly projectId: string
-  /** As it is stored: encrypted with a key, or plain without one. */
+  /** As stored: encrypted if there is a key, otherwise plain. */
   readonly secret: Buffer
   readonly keyId: string | null
-  /** After how long those that are in use are no longer; null leaves them as they are. */
+  /** Time after which the other secrets in use expire; null leaves them unchanged. */
   readonly othersExpireInMs: number | null
 }
 
-/** What is known of a secret once it is added. */
+/** The id and creation time of an added secret. */
 export type AddedSecret = Pick<SigningSecretRow, 'id' | 'createdAt'>
 
-/** Adds a secret unless enough are in use; no row means that. What has expired goes for good. */
+/** Adds a secret; no row if the maximum number is in use. Expired secrets are deleted. */
 export const addSigningSecret = ({
   id,
   projectId,
@@ -70,7 +70,7 @@ export interface NewEndpointSecret extends NewSigningSecret {
   readonly origin: string
 }
 
-/** Adds a secret of an origin unless enough are in use; no row means that. What has expired in the project goes for good. */
+/** Adds a secret of an origin; no row if the maximum number is in use. Expired secrets of the project are deleted. */
 export const addEndpointSecret = ({
   id,
   projectId,
@@ -98,7 +98,7 @@ export const addEndpointSecret = ({
   )
   select id, created_at as "createdAt" from added`
 
-/** Removes a secret; no row means that there was none. */
+/** Deletes a secret; no row if there was none. */
 export const removeSigningSecret = (projectId: string, id: string) => sql<{ id: string }>`
   with general as (
     delete from signing_secret
@@ -111,18 +111,18 @@ export const removeSigningSecret = (projectId: string, id: string) => sql<{ id: 
   )
   select id from general union all select id from bound`
 
-/** A secret with what only those who sign may know. */
+/** A secret with its value, for signing only. */
 export interface LiveSecret {
   readonly id: string
   readonly projectId: string
   readonly origin: string | null
   readonly secret: Buffer
-  /** The key that it is encrypted with; null where it is not. */
+  /** The key that it is encrypted with; null if it is plain. */
   readonly keyId: string | null
   readonly expiresAt: number | null
 }
 
-/** All secrets in use, of each project and each origin the newest first. */
+/** Returns all secrets in use, the newest of each project and origin first. */
 export const liveSecrets = () => sql<LiveSecret>`
   select id, project_id as "projectId", origin, secret, key_id as "keyId", expires_at as "expiresAt"
   from (select id, project_id, null as origin, secret, key_id, expires_at from signing_secret

@@ -1,16 +1,16 @@
 /**
- * Gates: how many of the runs behind one may be in progress at once, and how often they may start. The lane of a concurrency key has
- * a gate, and so has each queue; project-gates.ts has those of projects. A place is held exactly as long as a live row names the gate it is one of; `held` is the
- * number of such rows, and changes in the statement that changes them. Gates are locked in the order of
- * their ids, those of queues first.
+ * Gates limit how many runs may be in progress at once, and how often they may start. The lane of a concurrency key has a gate,
+ * and so has each queue; project-gates.ts has the gates of projects. A run holds a slot exactly as long as its live row names
+ * the gate; `held` is the number of such rows, and is updated in the same statement as they are. Gates are locked in the order
+ * of their ids, those of queues first.
  */
 import { EXEC_LABEL, HTTP_LABEL, OWN_PREFIX } from '../../core/run/own-labels.ts'
 import { list, type Part, part, reading, sql } from '../database/sql.ts'
 import { gapOf, isLimited, nextAtWithin, startsAhead, windowOf } from './rates.ts'
 
 /**
- * `freed`: the places that the rows of `before` held are free again; the gates are locked in order, those of projects last.
- * The rows have the columns `gate_id`, `queue_gate_id`, `project_id` and `holds_project_place` of the agenda.
+ * `freed`: frees the slots that the rows of `before` hold; the gates are locked in order, those of projects last. The rows have
+ * the columns `gate_id`, `queue_gate_id`, `project_id` and `holds_project_place` of the agenda.
  */
 export const freedBy = (before: Part): Part => part`places as (
       select p.id, count(*) as count from ${before} cross join lateral (values (gate_id), (queue_gate_id)) p(id)
@@ -28,7 +28,7 @@ export const freedBy = (before: Part): Part => part`places as (
       select 1 from freed_gates union all select 1 from freed_projects
     )`
 
-/** `project_places` and `project_gates`: gates of projects that rows hold places of, locked once the other gates are. */
+/** `project_places` and `project_gates`: the project gates in which rows hold slots, locked after the other gates. */
 const lockedProjects = (before: Part): Part => part`project_places as (
       select project_id, count(*) as count from ${before} where holds_project_place group by project_id
     ), project_gates as (
@@ -40,8 +40,8 @@ const lockedProjects = (before: Part): Part => part`project_places as (
 export const freedPlaces = freedBy(part`before`)
 
 /**
- * The same for runs that were never begun. A start that was not made does not count towards a rate, as long as no other claim has
- * counted on it since.
+ * The same for runs that were never started. Their start does not count towards a rate, unless another claim has been made
+ * since.
  */
 export const returnedPlaces = part`places as (
       select p.id, claimed_at from before cross join lateral (values (gate_id), (queue_gate_id)) p(id) where p.id is not null
@@ -67,53 +67,53 @@ export const returnedPlaces = part`places as (
       select 1 from freed_gates union all select 1 from freed_projects
     )`
 
-/** Gates of the queues and projects whose runs in progress are limited. */
+/** Returns the gates of queues and projects with a limit on runs in progress. */
 export const limitedGates = () => sql<{ id: string }>`
   select id::text as id from gate where key is null and places is not null
   union all
   select project_id::text from project_gate where places is not null`
 
-/** A lane whose runs are claimed only into a free place, and something waits in it. */
+/** A lane with waiting runs that are claimed only if they can start now. */
 export interface WaitingLane {
   readonly id: number
   readonly isGated: boolean
-  /** It is the lane of a concurrency key, whose runs start in strict order. */
+  /** Whether it is the lane of a concurrency key, whose runs start in strict order. */
   readonly isKeyed: boolean
-  /** Where the first lane of the same queue stands that has no turn yet. */
+  /** Position of the first run in the first lane of the same queue that gets no turn yet. */
   readonly nextPriority: number | null
   readonly nextWakeAt: string | null
 }
 
-/** What may start of what waits. */
+/** The waiting lanes whose runs may start. */
 export interface WaitingLanes {
   readonly lanes: readonly WaitingLane[]
-  /** When it is worth asking again because the rate of a queue or a key allows more, if something waits for that. */
+  /** Time after which to ask again because the rate of a queue or a key allows more starts; null if no run waits for a rate. */
   readonly opensInMs: number | null
 }
 
-/** What a worker is able to do, and how many lanes it wants to hear of. */
+/** What a worker can perform, and how many lanes it asks for. */
 export interface Offer {
-  /** The project that it works for; null for a worker of ours, which works for all of them. */
+  /** The project that it works for; null for Belfry's own workers, which work for all projects. */
   readonly projectId?: string | null
   readonly labels: readonly string[]
-  /** The handlers that it offers; null for a worker of ours, which performs everything else. */
+  /** The handlers that it offers; null for Belfry's own workers, which perform everything else. */
   readonly handlers?: readonly string[] | null
-  /** The queues that it keeps to; null for all of them. */
+  /** The only queues from which it takes runs; null for all queues. */
   readonly queues?: readonly string[] | null
-  /** The side lanes that it has room for; it hears of no others. */
+  /** The side lanes for which it has room; others are not returned. */
   readonly sides?: readonly number[]
-  /** Lanes of keys that it cannot take from yet: they are told, and take no other lane's turn. */
+  /** Lanes of keys from which it cannot claim yet: they are returned, but do not take the turn of other lanes. */
   readonly blocked?: readonly number[]
   readonly limit: number
 }
 
 /**
- * Lanes in which something waits that is never claimed ahead and may start now: those behind gates that all
- * have a free place, and those of runs that happen at most once. Workers of users claim nothing ahead, and hear of all lanes,
- * also of those beside others: room on a node is nothing to them. The best come first, and of a limited queue no
- * more than it has free places, because that many lanes are enough to fill them; where the next one stands is told,
- * so that nobody takes what comes after that. The lanes that hold anything are found by hopping from one to the
- * next along the index of ready, so only the first of each lane is read.
+ * Returns lanes with waiting runs that are never claimed ahead and may start now: lanes whose gates all have a free slot, and
+ * lanes of runs that execute at most once. Remote workers claim nothing ahead and get all lanes, including side lanes, because
+ * the room in a node's lines does not concern them. The best lanes come first; of a limited queue, there are no more lanes than
+ * free slots, because that many are enough to fill them, and the position of the next lane is returned, so that no worker
+ * claims runs behind it. Occupied lanes are found by skipping from one to the next along the index of `ready`, so only the
+ * first row of each lane is read.
  */
 export const waitingLanes = ({
   projectId = null,
@@ -179,8 +179,8 @@ export const waitingLanes = ({
   )
 
 /**
- * Whether workers of users perform what waits in a lane without a handler, when they offer all that it asks for: programs, and calls of
- * tasks that ask for more than Belfry's own labels. Other calls stay with the nodes, which know the limits of targets.
+ * Whether remote workers perform the runs of a lane without a handler if they offer all of its labels: programs, and calls of
+ * tasks that require labels other than Belfry's own. Other calls stay with the nodes, which know the limits of targets.
  */
 const isForRemotes = (labels: readonly string[]): Part =>
   isForActors(part`l.labels`, part`${labels.includes(HTTP_LABEL)}::boolean`)
@@ -191,15 +191,15 @@ export const isForActors = (asked: Part, makesCalls: Part): Part => part`(
       select from unnest(${asked}) as asked(label) where not starts_with(label, ${OWN_PREFIX}::text))))`
 
 /**
- * Microseconds until it is worth asking again, when all that may start now has started: starts are gathered for a while if the burst
- * allows that, because a claim for each of them would cost too much.
+ * Microseconds after which to ask again once everything that may start now has started: if the burst allows it, starts are
+ * collected for a while, because a claim for each of them would cost too much.
  */
 const opensIn = (gap: Part, window: Part, ahead: Part): Part =>
   part`case when ${gap} is not null then greatest((${ahead} + ${gap} - 1) % ${gap} + 1, least(25000, (${window} - ${gap}) / 2)) end`
 
 const textList = (words: readonly string[] | null) => words && list(words, (word) => word)
 
-/** A queue, and how many of its runs may be in progress at once; null for any number. */
+/** A queue, and the maximum number of its runs in progress; null for no limit. */
 export interface QueueLimit {
   readonly projectId: string
   readonly name: string
@@ -207,9 +207,9 @@ export interface QueueLimit {
 }
 
 /**
- * Sets or lifts the limit of a queue and counts what is in progress. The agenda is read as a whole, because no
- * index knows what is running: limits are rarely set, runs are not. A row that somebody has locked is passed
- * over, since most likely it is just ending; `countRunning` finds it if not.
+ * Sets or lifts the limit of a queue and counts the runs in progress. The whole agenda is read, because no index covers running
+ * rows: limits change rarely, runs constantly. A locked row is skipped, because most likely the run is just ending; otherwise,
+ * `countRunning` counts it.
  */
 export const setQueueLimit = ({ projectId, name, limit }: QueueLimit) => sql`
   with uncounted as materialized (
@@ -229,14 +229,16 @@ export const setQueueLimit = ({ projectId, name, limit }: QueueLimit) => sql`
   from (select count(*)::integer as count from counted) c
   where w.project_id = ${projectId} and w.queue = ${name} and w.key is null`
 
-/** The rate of a queue: starts, such as `10/s`, and how many may come at once. What is undefined stays as it is. */
+/**
+ * The rate of a queue: starts, such as `10/s`, and how many may come at once. An undefined value leaves the setting unchanged.
+ */
 export interface QueueRate {
   readonly rate?: string | null | undefined
   readonly burst?: number | null | undefined
 }
 
 /**
- * Sets or lifts the rate of a queue; answers the rate it has then. A burst goes with its rate. What has started counts, but never for
+ * Sets or lifts the rate of a queue; returns the resulting rate. The burst is lifted with the rate. Past starts count, but no
  * longer than the burst allows.
  */
 export const setQueueRate = ({ projectId, name, rate, burst }: QueueRate & Omit<QueueLimit, 'limit'>) => sql<{
@@ -259,8 +261,8 @@ export const setQueueRate = ({ projectId, name, rate, burst }: QueueRate & Omit<
   returning g.rate`
 
 /**
- * Counts those of a worker's runs that hold no place of their queue although it has a limit: they were
- * started by a worker that had not noticed yet.
+ * Counts the runs of a worker that hold no slot of their queue although it has a limit: they were started by a worker that did
+ * not know of the limit yet.
  */
 export const countRunning = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) => sql`
   with uncounted as materialized (

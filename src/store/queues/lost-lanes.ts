@@ -1,20 +1,20 @@
-/** Lanes that runs wait in and that are not registered: no worker would find those runs. */
+/** Lanes in which runs wait although they are not registered: no worker would find those runs. */
 import { LANE_FIELDS, type Lane } from '../../core/run/lane.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { elements, list, reading, sql } from '../database/sql.ts'
 import { type StoredDefinition, wholeDefinition } from '../tasks/stored-definition.ts'
 import { laneInput, usedQueues } from './queues.ts'
 
-/** How far a look over the occupied lanes went, and what it found. */
+/** Result of examining some of the occupied lanes. */
 export interface LaneLook {
-  /** The last lane that was looked at; null when there is none after it. */
+  /** The last lane that was examined; null if there are no more after it. */
   readonly last: number | null
   readonly lost: readonly number[]
 }
 
 /**
- * Looks at the next lanes in which something waits. They are found by hopping from one to the next along the index of
- * ready, so of each lane one row is read, however many wait there.
+ * Examines the next occupied lanes. They are found by skipping from one to the next along the index of `ready`, so one row of
+ * each lane is read, however many runs wait there.
  */
 export const lookForLostLanes = ({ after, limit }: { after: number; limit: number }) =>
   reading(
@@ -34,20 +34,22 @@ export const lookForLostLanes = ({ after, limit }: { after: number; limit: numbe
     (rows): LaneLook[] => rows.map(({ last, lost }) => ({ last, lost: elements(lost).map(Number) })),
   )
 
-/** What one version of a task says about the lane that a run of it waits in. */
+/** The part of one version of a task that determines the lane of its runs. */
 export interface LaneClue {
   readonly lane: number
   readonly runId: string
   readonly taskId: string
   readonly projectId: string
-  /** Only what decides about lanes is filled in from the task. */
+  /** Only the fields that determine the lane come from the task. */
   readonly definition: TaskDefinition
 }
 
-/** An edit moves the active run of a chain to the lane of the new version, so versions after a run's own count as well. */
+/**
+ * An edit moves the active run of a chain to the lane of the new version, so versions later than the run's own count as well.
+ */
 const MAX_VERSIONS = 100
 
-/** For each lane the run that waits there first, as the versions of its task since its own define it, the newest last. */
+/** For each lane, returns the first waiting run with the definitions of its task since the run's own version, newest last. */
 export const cluesToLanes = (lanes: readonly number[]) =>
   reading(
     sql<Omit<LaneClue, 'definition'> & { definition: StoredDefinition; queue: string | null }>`
@@ -77,11 +79,11 @@ export const cluesToLanes = (lanes: readonly number[]) =>
 
 /** A lane to register again. */
 export interface LostLane extends Lane {
-  /** What waits there makes up for an outage. */
+  /** Whether it is the lane of catch-up runs. */
   readonly isLate: boolean
 }
 
-/** Registers lanes, their queues and the gates of both again. What is there stays as it is, limits included. */
+/** Registers lanes, their queues and the gates of both again. Existing rows, including limits, are unchanged. */
 export const restoreLanes = (lanes: readonly LostLane[]) => sql`
   with ${laneInput(lanes)}, late as (
     select * from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.isLate)}::boolean[]) as i(id, is_late)

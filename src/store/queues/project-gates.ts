@@ -1,25 +1,25 @@
 /**
- * Gates of projects: how many of their runs may be in progress at once, and how often they may start. They work like those of
- * queues. A run in progress that holds a place says so in its live row, and `held` is the number of such rows.
+ * Gates of projects limit how many of a project's runs may be in progress at once, and how often they may start. They work like
+ * those of queues. The live row of a run in progress shows whether it holds a slot, and `held` is the number of such rows.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { list, part, sql } from '../database/sql.ts'
 import { gapOf, nextAtWithin, nextStartAt, windowOf } from './rates.ts'
 
-/** A project, and what limits its runs; null for no limit. */
+/** A project and the limits of its runs; null for no limit. */
 export interface ProjectGate {
   readonly projectId: string
   readonly maxRunning: number | null
   readonly runRate: string | null
 }
 
-/** Makes the gate, which must be there before runs say that they hold places of it. */
+/** Creates the gate, which must exist before runs hold slots of it. */
 export const makeProjectGate = (projectId: string) => sql`
   insert into project_gate (project_id) values (${projectId}) on conflict do nothing`
 
 /**
- * Sets or lifts the limits of a project and counts what is in progress. The agenda is read as a whole, as for a queue; a row that
- * somebody has locked is passed over, and `countRunningOfProjects` finds it if it is not just ending.
+ * Sets or lifts the limits of a project and counts the runs in progress. The whole agenda is read, as for a queue; a locked row
+ * is skipped, and `countRunningOfProjects` counts it if the run is not just ending.
  */
 export const setProjectGate = ({ projectId, maxRunning, runRate }: ProjectGate) => sql`
   with uncounted as materialized (
@@ -35,7 +35,7 @@ export const setProjectGate = ({ projectId, maxRunning, runRate }: ProjectGate) 
        (select gap, ${windowOf(part`gap`, part`null::integer`)} as size from (select ${gapOf(runRate)}::bigint as gap) given) r
   where g.project_id = ${projectId}`
 
-/** Counts those of a worker's runs that were started before it knew that their project has a limit. */
+/** Counts the runs of a worker that it started before it knew of their project's limit. */
 export const countRunningOfProjects = ({
   workerId,
   runIds,
@@ -58,21 +58,22 @@ export const countRunningOfProjects = ({
   update project_gate g set held = g.held + p.count
   from gates l join places p on p.project_id = l.project_id where g.project_id = l.project_id`
 
-/** The gate of a project, as far as users see it; no row where there never was a limit. */
+/** Returns the gate of a project as users see it; no row if there never was a limit. */
 export const readProjectGate = (projectId: string) => sql<{ running: number; opensAt: number | null }>`
   select g.held as running, ${nextStartAt} as "opensAt" from project_gate g where g.project_id = ${projectId}`
 
-/** Projects that may have places to count again. */
+/** Returns the projects whose slots may need to be recounted. */
 export const heldProjectGates = () => sql<{ projectId: string }>`
   select project_id as "projectId" from project_gate where held > 0 or places is not null order by project_id`
 
-/** Locks the gate, so that what is counted afterwards stays so until the end of the transaction. */
+/** Locks the gate, so that a count made afterwards stays correct until the end of the transaction. */
 export const lockProjectGate = (projectId: string) => sql<{ held: number }>`
   select held from project_gate where project_id = ${projectId} for update`
 
 /**
- * Counts the places of a project again. The gate must be locked: rows that are just ending are still seen and will be deducted,
- * and nobody else adds any. It differs only after a node of a release ran that did not know of these places.
+ * Recounts the slots of a project. The gate must be locked: rows that are just ending are still seen and will be deducted
+ * afterwards, and no other transaction adds any. The count can differ only after a node of a release ran that did not know of
+ * these slots.
  */
 export const recountProjectGate = (projectId: string) => sql<{ projectId: string }>`
   update project_gate g set held = c.count

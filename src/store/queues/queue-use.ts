@@ -1,16 +1,16 @@
-/** Which queues are in use: a walk over tasks and over live rows renews the queues that they name. */
+/** Determines which queues are in use: a walk over tasks and live rows renews the queues that they refer to. */
 import { part, sql } from '../database/sql.ts'
 
-/** What a slice has seen. */
+/** Result of examining a slice. */
 export interface UseSlice {
   readonly examined: number
-  /** The last row of the slice; null when there is none. */
+  /** The last row of the slice; null if there is none. */
   readonly last: string | null
 }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
-/** `renewed`: the queues in `named` are in use. A row that somebody holds is passed over: they use the queue, or remove it. */
+/** `renewed`: marks the queues in `named` as used. A locked row is skipped: that transaction uses the queue, or deletes it. */
 const renewed = part`renewed as (
     update queue q set used_at = now() from (
       select project_id, name from queue
@@ -21,8 +21,8 @@ const renewed = part`renewed as (
   )`
 
 /**
- * Renews the queues of the next tasks in the order of their ids. A task counts that may go on without a live row: it is paused,
- * or it recurs or is triggered. One-offs are met as live rows; whoever runs one again registers its lane.
+ * Renews the queues of the next tasks in the order of their ids. Only tasks that can continue without a live row count: paused,
+ * recurring and manually triggered ones. One-offs are found through their live rows; running one again registers its lane.
  */
 export const renewQueuesOfTasks = ({
   after,
@@ -56,8 +56,8 @@ export const renewQueuesOfRuns = ({ after, limit }: { after: string | null; limi
   select (select count(*)::integer from slice) as examined, (select run_id from slice order by run_id desc limit 1) as last`
 
 /**
- * Where the walk goes on; null when its round has ended. A round began with its first slice, before anything was read: what is
- * stored from then on renews its queue itself.
+ * Stores where the walk continues; null if its round has ended. A round begins with its first slice, before anything is read:
+ * whatever is stored from then on renews its queue itself.
  */
 export const saveQueueWalk = ({
   position,

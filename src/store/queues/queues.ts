@@ -1,9 +1,9 @@
-/** Queues and lanes: registering them, pausing, and how much waits where. */
+/** Queues and lanes: registering, pausing and reading them, and counting their waiting runs. */
 import type { Lane } from '../../core/run/lane.ts'
 import { list, type Part, part, sql } from '../database/sql.ts'
 import { gapOf, isLimited, nextAtWithin, windowOf } from './rates.ts'
 
-/** `input`: lanes as rows; of two with one id the last. */
+/** `input`: lanes as rows; of two with the same id, the last. */
 export const laneInput = (lanes: readonly Lane[]) => part`input as materialized (
     select distinct on (id) id, project_id, queue, array(select jsonb_array_elements_text(labels)) as labels, strict, handler, key, places, rate, burst, gap, ${windowOf(part`gap`, part`burst`)} as size
     from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.projectId)}::uuid[],
@@ -17,9 +17,9 @@ export const laneInput = (lanes: readonly Lane[]) => part`input as materialized 
   )`
 
 /**
- * `queues`: the queues of `input` are there and count as used. They are locked in order, also where they are left as they are,
- * before `locked` gives a row. Whoever adds lanes or gates joins that, and so comes after a removal that was under way: looked
- * for before, they might be found and then be gone.
+ * `queues`: creates the queues of `input` or marks them as used. They are locked in order, even if they stay unchanged, before
+ * `locked` returns a row. Statements that add lanes or gates join `locked`, and so run after a concurrent removal: if the
+ * queues were looked up earlier, they could be found and then be deleted.
  */
 export const usedQueues = part`queues as (
     insert into queue (project_id, name) select distinct project_id, queue from input order by project_id, queue
@@ -44,7 +44,7 @@ export const settledGates = (lanes: readonly Lane[]) => sql<{ id: number }>`
   join queue q on q.project_id = g.project_id and q.name = g.queue
   where q.used_at > now() - interval '1 hour' and (g.places, g.rate, g.burst) is not distinct from (i.places, i.rate, i.burst)`
 
-/** Makes lanes, their queues and the gates of both known; a gate gets the number of places and the rate that were said last. */
+/** Registers lanes, their queues and the gates of both; a gate gets the latest number of slots and the latest rate. */
 export const registerLanes = (lanes: readonly Lane[]) => sql`
   with ${laneInput(lanes)}, ${usedQueues}, gates as (
     insert into gate as g (id, project_id, queue, labels, handler, key, places, rate, burst, rate_gap, rate_window)
@@ -61,18 +61,18 @@ export const registerLanes = (lanes: readonly Lane[]) => sql`
 export interface ServedLane {
   readonly id: number
   readonly isStrict: boolean
-  /** What waits there makes up for an outage, and is served last. */
+  /** Whether it is the lane of catch-up runs, which are served last. */
   readonly isLate: boolean
-  /** Whose runs wait here, and for room in which line, when it is a side lane. */
+  /** For a side lane: the project whose runs wait here, and the line in which they need room. */
   readonly projectId: string
   readonly line: string | null
-  /** Its queue or its project has a limit or a rate. Only side lanes of such queues are answered. */
+  /** Whether its queue or its project has a limit or a rate. Of such queues, only side lanes are returned. */
   readonly isLimited: boolean
 }
 
 /**
- * The lanes whose queue is neither paused nor limited and which ask for nothing that the worker is not able to do, and the side lanes
- * of limited queues too. Those of handlers are for workers that offer them, and never for ours.
+ * Returns the lanes whose queue is neither paused nor limited and whose labels the worker offers, and also the side lanes of
+ * limited queues. Lanes of handlers are for workers that offer them, never for Belfry's own.
  */
 export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
   select l.id, l.strict as "isStrict", l.catchup as "isLate", l.project_id as "projectId", l.line, (g.id is not null or p.project_id is not null) as "isLimited"
@@ -87,31 +87,31 @@ export interface QueueRow {
   readonly name: string
   readonly pausedAt: number | null
   readonly concurrencyLimit: number | null
-  /** Runs in progress; null without a limit, because then nobody counts them. */
+  /** Number of runs in progress; null without a limit, because then they are not counted. */
   readonly running: number | null
   /** Starts, such as `10/s`, and how many may come at once. */
   readonly rate: string | null
   readonly burst: number | null
-  /** Runs that wait for a worker, counted up to a bound. */
+  /** Number of runs that wait for a worker, counted up to a limit. */
   readonly waiting: number
   readonly oldest: number | null
   readonly createdAt: number
 }
 
-/** What waits is counted up to this; beyond it a user sees that there are at least so many. */
+/** Waiting runs are counted up to this number; beyond it, users see that there are at least this many. */
 export const MAX_WAITING_COUNTED = 10_000
 
 const queueColumns = part`
   select q.name, q.paused_at as "pausedAt", q.created_at as "createdAt", waiting.count as waiting, waiting.oldest,
          w.places as "concurrencyLimit", case when w.places is not null then w.held end as running, w.rate, w.burst`
 
-/** The lanes of a queue and those of its keys, by its name. */
+/** The lanes of a queue and of its concurrency keys, by the name of the queue. */
 const lanesOf = (projectId: Part, name: Part) => part`
           select id from lane where project_id = ${projectId} and queue = ${name}
           union all
           select id from gate where project_id = ${projectId} and queue = ${name} and key is not null`
 
-/** What waits in each lane is found by its id. */
+/** The waiting runs of each lane are found by the lane's id. */
 const whatWaits = part`
   left join gate w on w.project_id = q.project_id and w.queue = q.name and w.key is null
   cross join lateral (
@@ -125,14 +125,14 @@ const whatWaits = part`
 /** Which queues to read, in the order of their names. */
 export interface QueuePage {
   readonly projectId: string
-  /** Only those whose name holds this, whatever its case. */
+  /** Only queues whose name contains this, ignoring case. */
   readonly part: string | null
-  /** Only those after this name. */
+  /** Only queues after this name. */
   readonly after: string | null
   readonly limit: number
 }
 
-/** The queues of a page. Names are read along the key, a bounded number of them; what waits is counted for the page alone. */
+/** Returns a page of queues. A bounded number of names is read along the key; waiting runs are counted for the page only. */
 export const listQueues = ({ projectId, part, after, limit }: QueuePage) => sql<QueueRow>`
   with page as materialized (
     select project_id, name, paused_at, created_at from queue
@@ -146,11 +146,11 @@ export const findQueue = ({ projectId, name }: { projectId: string; name: string
   ${queueColumns} from queue q ${whatWaits}
   where q.project_id = ${projectId} and q.name = ${name}`
 
-/** Before everything that waits. */
+/** Sorts before every waiting run. */
 const NO_PRIORITY = -32_768
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
-/** Where a run stands among those that wait: they start in this order. The instant is in microseconds. */
+/** The position of a run among the waiting ones, which start in this order. The instant is in microseconds. */
 export interface WaitingPosition {
   readonly priority: number
   readonly us: number
@@ -165,7 +165,10 @@ export interface WaitingPage {
   readonly limit: number
 }
 
-/** The runs that wait in a queue, those that start first in front. Of each lane no more are read, along its index, than the page holds. */
+/**
+ * Returns the runs that wait in a queue, in the order in which they start. Of each lane, no more rows are read along its index
+ * than the page holds.
+ */
 export const findWaiting = ({ projectId, name, after, limit }: WaitingPage) => sql<WaitingPosition>`
   select r.run_id as id, r.priority, (extract(epoch from r.wake_at) * 1000000)::bigint as us
   from (${lanesOf(part`${projectId}`, part`${name}`)}) l
@@ -178,7 +181,7 @@ export const findWaiting = ({ projectId, name, after, limit }: WaitingPage) => s
   ) r
   order by r.priority, r.wake_at, r.run_id limit ${limit}`
 
-/** Makes a queue and its gate, unless they are there. It counts as used. */
+/** Creates a queue and its gate if they do not exist, and marks the queue as used. */
 export const makeQueue = ({ projectId, name }: { projectId: string; name: string }) => sql`
   with made as (
     insert into queue (project_id, name) values (${projectId}, ${name})
@@ -187,7 +190,7 @@ export const makeQueue = ({ projectId, name }: { projectId: string; name: string
   )
   insert into gate (project_id, queue) select project_id, name from made on conflict do nothing`
 
-/** Pauses a queue or lets it go on. */
+/** Pauses or resumes a queue. */
 export const setQueuePaused = ({
   projectId,
   name,

@@ -1,10 +1,13 @@
-/** Side lanes, in which runs wait for room in a line, or apart from those of other tasks: making them known, and removing those that nobody needs any more. */
+/**
+ * Side lanes, in which runs wait for room in a line, or separately from the runs of other tasks: registers them, and removes
+ * unused ones.
+ */
 import type { SideLane } from '../../core/run/lane.ts'
 import { list, sql } from '../database/sql.ts'
 
 /**
- * Makes side lanes known, each like the lane it lies beside, and answers those that are there: not those of a lane that is
- * unknown or belongs to a concurrency key.
+ * Registers side lanes, each with the properties of its base lane, and returns those that exist afterwards: a base lane that is
+ * unknown or belongs to a concurrency key gets none.
  */
 export const registerSideLanes = (lanes: readonly SideLane[]) => sql<{ id: number }>`
   insert into lane (id, project_id, queue, labels, handler, strict, catchup, base, line, used_at)
@@ -17,8 +20,8 @@ export const registerSideLanes = (lanes: readonly SideLane[]) => sql<{ id: numbe
   returning id`
 
 /**
- * Removes side lanes that have not been used for `minutes` and in which nothing waits. Whoever puts runs into one has registered
- * it in less time than that, and the lock of the row keeps the two apart.
+ * Removes side lanes that have not been used for `minutes` and in which no run waits. A node that puts runs into a side lane
+ * has registered it more recently than that, and the lock on the row keeps the two apart.
  */
 export const removeSideLanes = ({ minutes, limit }: { minutes: number; limit: number }) => sql`
   delete from lane where id = any(array(

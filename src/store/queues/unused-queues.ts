@@ -1,22 +1,23 @@
 /**
- * Removing queues that nobody uses, with their lanes and gates. All statements of a pass belong to one transaction, which
- * locks the queues first: a lane or a gate refers to its queue, so nobody can add one meanwhile, and whoever registers a lane
- * waits and then finds that the queue has to be made again. The transaction itself waits for nobody.
+ * Removes unused queues with their lanes and gates. All statements of a pass run in one transaction, which locks the queues
+ * first: a lane or a gate refers to its queue, so none can be added meanwhile, and a transaction that registers a lane waits
+ * and then finds that the queue must be created again. The removing transaction itself never waits for another.
  */
 import { DEFAULT_QUEUE } from '../../core/run/lane.ts'
 import { list, part, sql } from '../database/sql.ts'
 import { isLimited } from './rates.ts'
 
-/** Names a queue. */
+/** Identifies a queue. */
 export interface QueueName {
   readonly projectId: string
   readonly name: string
 }
 
 /**
- * Locks queues that have not been used for `days`, according to the last complete walk. A node records the use of a queue up to
- * two hours late: it remembers a lane for an hour, and a record is renewed after an hour. Paused and limited queues stay, those with a rate too. No queue
- * is removed while a node is alive that does not record use, or before a walk has started after its death.
+ * Locks queues that have not been used for `days`, according to the last complete walk. A node may record the use of a queue up
+ * to two hours late: it caches a lane for an hour, and a record is renewed after an hour. Paused queues, and queues with a
+ * limit or a rate, stay. No queue is removed while a node is alive that does not record use, or before a walk has started after
+ * its death.
  */
 export const lockUnusedQueues = ({ days, limit }: { days: number; limit: number }) => sql<QueueName>`
   with walk as materialized (
@@ -31,14 +32,15 @@ export const lockUnusedQueues = ({ days, limit }: { days: number; limit: number 
   order by q.used_at limit ${limit}
   for update of q skip locked`
 
-/** `input`: the queues. */
+/** `input`: the given queues. */
 const input = (queues: readonly QueueName[]) => part`input as materialized (
     select * from unnest(${list(queues, (q) => q.projectId)}::uuid[], ${list(queues, (q) => q.name)}::text[]) as i(project_id, name)
   )`
 
 /**
- * Renews those of the queues in which something waits, or whose places are held or limited; answers them. What waits is asked
- * for in order, which only the index gives: a planner that knows of one full lane would look for others by reading all of ready.
+ * Renews the given queues in which a run waits, or whose slots are in use or limited, and returns them. Waiting rows are
+ * selected with an order that only the index provides: otherwise, a planner that knows of one full lane would scan the whole of
+ * `ready` for the others.
  */
 export const renewOccupied = (queues: readonly QueueName[]) => sql<QueueName>`
   with ${input(queues)}
@@ -54,13 +56,13 @@ export const renewOccupied = (queues: readonly QueueName[]) => sql<QueueName>`
       cross join lateral (select from ready where lane = l.id order by lane, priority, wake_at, run_id limit 1) waiting))
   returning q.project_id as "projectId", q.name`
 
-/** Removes lanes of the queues. */
+/** Removes lanes of the given queues. */
 export const removeLanes = (queues: readonly QueueName[], limit: number) => sql`
   with ${input(queues)}
   delete from lane where id = any(array(
     select l.id from lane l join input i on i.project_id = l.project_id and i.name = l.queue limit ${limit}))`
 
-/** Removes gates of the queues that hold nothing, except those that somebody has locked. */
+/** Removes gates of the given queues without slots in use, except locked ones. */
 export const removeGates = (queues: readonly QueueName[], limit: number) => sql`
   with ${input(queues)}
   delete from gate where id = any(array(
@@ -68,7 +70,7 @@ export const removeGates = (queues: readonly QueueName[], limit: number) => sql`
     where g.held = 0 and (g.key is not null or not ${isLimited})
     limit ${limit} for update of g skip locked))`
 
-/** Removes those of the queues that nothing refers to any more. */
+/** Removes the given queues to which nothing refers any more. */
 export const removeQueues = (queues: readonly QueueName[]) => sql<QueueName>`
   with ${input(queues)}
   delete from queue q using input i

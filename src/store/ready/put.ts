@@ -1,20 +1,20 @@
 /**
- * The putting half of the PostgreSQL transport. A run becomes pending and stands in `ready` by one statement, or neither; so this half
- * consists of parts of the statements that change live rows. Nothing outside this folder writes to `ready`.
+ * The enqueueing half of the PostgreSQL transport. A run becomes pending and gets its row in `ready` in one statement, or
+ * neither happens; so this half consists of parts of the statements that change live rows. Only this folder writes to `ready`.
  */
 import { list, type Part, part, sql } from '../database/sql.ts'
 
 /**
- * `queued`: puts runs in line, those with a side lane in that one. `from` has the columns `lane, side, priority, wake_at, run_id` of the
- * agenda.
+ * `queued`: inserts runs into `ready`, in their side lane if they have one. `from` provides the columns `lane, side, priority,
+ * wake_at, run_id` of the agenda.
  */
 export const queued = (from: Part): Part => part`queued as (
     insert into ready (lane, priority, wake_at, run_id) select coalesce(side, lane), priority, wake_at, run_id ${from}
   )`
 
 /**
- * `dequeued`: takes runs out of line that have ended or stepped back. `from` names rows `d` of the agenda as they waited. One that a claim
- * is just taking is left to it: the claim finds that the live row is no longer pending.
+ * `dequeued`: deletes the `ready` rows of runs that have ended or are held again. `from` provides rows `d` of the agenda as
+ * they waited. A row that a claim is just taking is left to it: the claim finds that the live row is no longer pending.
  */
 export const dequeued = (from: Part): Part => part`dequeued as (
     delete from ready where ctid = any(array(
@@ -23,17 +23,17 @@ export const dequeued = (from: Part): Part => part`dequeued as (
       for update of r skip locked))
   )`
 
-/** A run in line. */
+/** A run in `ready`. */
 export interface WaitingRun {
   readonly runId: string
   readonly lane: number
 }
 
-/** Takes runs out of line that cannot be claimed. */
+/** Removes runs that cannot be claimed from `ready`. */
 export const takeOut = (runs: readonly WaitingRun[]) => sql`
   delete from ready where lane = any(${list(runs, (run) => run.lane)}::bigint[]) and run_id = any(${list(runs, (run) => run.runId)}::uuid[])`
 
-/** Puts pending runs in line that are not there. One that was claimed meanwhile is left alone. */
+/** Inserts pending runs without a row in `ready`. A run that was claimed meanwhile is left unchanged. */
 export const requeueStranded = (runIds: readonly string[]) => sql<{ runId: string; wasRefused: boolean }>`
   with stranded as (
     select a.run_id, coalesce(a.side, a.lane) as lane, a.priority, a.wake_at from agenda a
@@ -46,7 +46,9 @@ export const requeueStranded = (runIds: readonly string[]) => sql<{ runId: strin
   returning run_id as "runId", exists (
     select from refused_row f where f.operation = 'claim' and f.subject = ready.run_id::text and f.settled_at is null) as "wasRefused"`
 
-/** Moves runs that wait in side lanes which are gone back to their own lanes, where a worker finds them. Other runs are left alone. */
+/**
+ * Moves runs that wait in removed side lanes back to their own lanes, where a worker finds them. Other runs are left unchanged.
+ */
 export const leaveSideLanes = (lanes: readonly number[], limit: number) => sql<{ runId: string }>`
   with waiting as materialized (
     select r.ctid as place, r.run_id from unnest(${list(lanes, (id) => id)}::bigint[]) as l(id)

@@ -1,9 +1,9 @@
-/** The taking half of the PostgreSQL transport: claims, which pass one another with skip-locked reads. */
+/** The claiming half of the PostgreSQL transport: concurrent claims skip each other's locked rows. */
 import type { Claim, ClaimedRun, ClaimRequest, GatedClaimRequest } from '../../core/run/claim.ts'
 import { list, part, reading, sql } from '../database/sql.ts'
 import { freeStarts, isLimited, nextAtAfter } from '../queues/rates.ts'
 
-/** What a claim answers: at least one row, without a run when none was taken. */
+/** The result of a claim: at least one row, whose `runId` is null if no run was claimed. */
 type Answer = { readonly isShort: boolean } & (ClaimedRun | { readonly runId: null })
 
 function claimOf(rows: readonly Answer[]): Claim[] {
@@ -17,8 +17,9 @@ const firstOfLane = part`select lane from asked l cross join lateral (
           ) first`
 
 /**
- * The first runs of several lanes. Under equal priority projects take turns, and within a project its lanes, so that a lane in which
- * very many wait does not keep the others waiting until it is empty. Of those whose turn it is, the one goes first that was named first.
+ * The first runs of several lanes. Within the same priority, projects take turns, and within a project its lanes, so that a
+ * lane with very many waiting runs does not delay the others until it is empty. Among lanes with the same turn, the one listed
+ * first comes first.
  */
 const firstInTurn = part`select lane from (
             select first.*, row_number() over (partition by first.priority, l.project_id order by first.turn, l.n) as project_turn, l.n
@@ -31,11 +32,11 @@ const firstInTurn = part`select lane from (
           order by priority, project_turn, n`
 
 /**
- * Takes up to `limit` waiting runs off the lanes and makes them the worker's, in one statement. A first look
- * without locks tells how many of the best come from each lane, so that no more rows are locked than taken.
- * The array subquery is evaluated once, so the limit is exact and the delete is a TID scan. What was taken comes in the order in which it
- * was due: a worker that takes more than it can begin at once begins it in that order. A worker that
- * was declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
+ * Claims up to `limit` waiting runs from the lanes for the worker, in one statement. A first read without locks determines how
+ * many of the best runs come from each lane, so that no more rows are locked than taken. The array subquery is evaluated once,
+ * so the limit is exact and the delete is a TID scan. The runs are returned in the order in which they were due: a worker that
+ * claims more than it can start at once starts them in that order. A worker that was declared dead claims nothing; the
+ * key-share lock delays such a declaration until this transaction has committed.
  */
 export const takeReady = ({ workerId, lanes, limit, most }: ClaimRequest) =>
   reading(
@@ -74,11 +75,11 @@ export const takeReady = ({ workerId, lanes, limit, most }: ClaimRequest) =>
   )
 
 /**
- * Takes waiting runs off lanes behind gates. The gates' locks come first, those of projects before those of queues and keys,
- * and are held to the end: nobody else can count their places or take from their lanes meanwhile, which makes
- * the limits and the rates exact and the order of a key strict. A gate that somebody else has locked is passed over, and no
- * more gates of keys are locked than runs are wanted. The gates that a run holds places of are those of the lane
- * it waited in, which need not be the lane that an edit has meant it for since.
+ * Claims waiting runs from lanes behind gates. The gates are locked first, those of projects before those of queues and keys,
+ * and stay locked to the end: no other transaction can count their slots or claim from their lanes meanwhile, which makes the
+ * limits and the rates exact and the order of a key strict. A gate locked by another transaction is skipped, and no more gates
+ * of keys are locked than runs are wanted. A run holds slots in the gates of the lane in which it waited, even if an edit has
+ * assigned it to another lane since.
  */
 export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequest) =>
   reading(

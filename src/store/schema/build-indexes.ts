@@ -1,7 +1,7 @@
 /**
- * Indexes of tables in use. To build one in a transaction with other changes keeps writers out until all of them are
- * done, for seconds on a large table, so a migration may say `create index concurrently` instead: PostgreSQL then builds
- * it beside everything else, which it does only outside a transaction. Such a migration holds nothing but such statements.
+ * Builds indexes of tables in use. Building one in a transaction with other changes blocks writers until all of them are done,
+ * for seconds on a large table, so a migration may use `create index concurrently` instead: PostgreSQL then builds the index
+ * without blocking writers, which it allows only outside a transaction. Such a migration contains only such statements.
  */
 import type { Database, Queryable } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
@@ -10,8 +10,8 @@ import { type Migration, noteApplied } from './migration.ts'
 export const isBuiltAside = ({ text }: Migration): boolean => /\bconcurrently\b/.test(text)
 
 /**
- * Builds what is missing and returns it; nothing when another node is at it already. Nobody waits for the lock, since
- * PostgreSQL waits for everybody who waits in a transaction before it declares an index complete.
+ * Builds the missing indexes and returns their migrations; none if another node is already building. No node waits for the
+ * lock, because PostgreSQL waits for every open transaction, including one that waits for a lock, before it completes an index.
  */
 export function buildIndexes(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
   return db.transaction(async (tx) => {
@@ -54,7 +54,7 @@ function indexesOf({ number, text }: Migration): Index[] {
     })
 }
 
-/** An index whose build was interrupted remains in the catalogue and cannot be used. */
+/** Builds an index. An earlier build that was interrupted leaves an invalid index, which is dropped first. */
 async function build(db: Database, { name, statement }: Index): Promise<void> {
   const [found] = await db.run(sql<{ isValid: boolean }>`
     select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${name})`)

@@ -1,8 +1,8 @@
 /**
- * Brings a database to the schema of this release. Migrations are plain SQL files, applied in order of
- * their number, all that are missing in one transaction together with the note that they were. Nodes that
- * start at once queue up on an advisory lock, so each migration runs once and nobody sees half a schema.
- * Indexes that are built concurrently follow when the rest is there.
+ * Updates a database to the schema of this release. Migrations are plain SQL files, applied in the order of their numbers, all
+ * missing ones in one transaction together with the record that they were applied. Nodes that start at the same time wait for
+ * an advisory lock, so each migration runs once and no node sees a partial schema. Indexes that are built concurrently follow
+ * afterwards.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -40,8 +40,8 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
 }
 
 /**
- * Applies what is missing and returns it. A database that newer releases have moved on is used as it is, as long as
- * it admits builds of this age.
+ * Applies the missing migrations and returns them. A database that a newer release has updated is used as it is, as long as it
+ * admits builds of this age.
  */
 export async function migrate(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
   const { together, aside } = await db.transaction(async (tx) => {

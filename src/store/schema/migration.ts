@@ -8,6 +8,6 @@ export interface Migration {
   readonly checksum: string
 }
 
-/** Notes that a migration was applied, for all nodes that start from now on. */
+/** Records that a migration was applied. */
 export const noteApplied = ({ number, name, checksum }: Migration) =>
   sql`insert into migration (number, name, checksum) values (${number}, ${name}, ${checksum})`

@@ -1,29 +1,30 @@
 /**
- * Everything that is encrypted, row by row, for encrypting it with another key. A row is replaced only if it is as it was read, so that
- * nothing that was written meanwhile is lost. Secrets that sign are stored plain where they were made before there were keys.
+ * Reads and replaces every encrypted value, row by row, to encrypt it with another key. A row is replaced only if it is
+ * unchanged since it was read, so that no concurrent write is lost. Signing secrets that were created before there were keys
+ * are stored plain.
  */
 import { list, part, sql } from '../database/sql.ts'
 import { hexOf } from './secrets.ts'
 
-/** Where encrypted values are. */
+/** The tables with encrypted values. */
 export const SEALED_TABLES = ['secret', 'signing_secret', 'endpoint_signing_secret', 'subscription'] as const
 export type SealedTable = (typeof SEALED_TABLES)[number]
 
-/** An encrypted value, or one that is still plain. */
+/** A value, encrypted or still plain. */
 export interface SealedRow {
   readonly id: string
   readonly projectId: string
-  /** Of secrets alone. */
+  /** Set only for secrets. */
   readonly name: string | null
   readonly version: number | null
   readonly value: Buffer
   readonly keyId: string | null
 }
 
-/** The secret of a subscription is a text, and once it is encrypted one of base64. */
+/** The secret of a subscription is stored as text, which is base64 once it is encrypted. */
 const subscriptionValue = part`case when s.key_id is null then convert_to(s.secret, 'utf8') else decode(s.secret, 'base64') end`
 
-/** Rows by their id, and each table its own way to it. A secret is identified by all of its key. */
+/** The rows of each table with their ids. A secret is identified by its full key. */
 const sources = {
   secret: part`select project_id || '/' || name || '/' || version as id, project_id, name, version, value, key_id from secret_version`,
   signing_secret: part`select id::text, project_id, null::text as name, null::integer as version, secret as value, key_id from signing_secret`,
@@ -31,7 +32,9 @@ const sources = {
   subscription: part`select id::text, project_id, null::text as name, null::integer as version, ${subscriptionValue} as value, key_id from subscription s`,
 } as const
 
-/** Which rows to read: those after an id that are not encrypted with a key; `plainOnly`: not encrypted at all. */
+/**
+ * Which rows to read: rows after an id that are not encrypted with the given key or, with `plainOnly`, not encrypted at all.
+ */
 export interface ResealPage {
   readonly table: SealedTable
   readonly key: string
@@ -45,14 +48,14 @@ export const rowsToSeal = ({ table, key, plainOnly, after, limit }: ResealPage) 
   where id > ${after} and (key_id is null or (not ${plainOnly}::boolean and key_id <> ${key}))
   order by id limit ${limit}`
 
-/** A row, and what it is to hold instead. */
+/** A row and its new value. */
 export interface Resealed {
   readonly row: SealedRow
   readonly value: Buffer
   readonly keyId: string
 }
 
-/** Replaces values that are still as they were read; answers which. */
+/** Replaces values that are unchanged since they were read; returns their ids. */
 export function replaceSealed(table: SealedTable, rows: readonly Resealed[]) {
   const input = part`unnest(
     ${list(rows, ({ row }) => row.id)}::text[], ${list(rows, ({ row }) => row.projectId)}::uuid[], ${list(rows, ({ row }) => row.name)}::text[],

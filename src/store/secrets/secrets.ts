@@ -1,4 +1,4 @@
-/** Secrets of projects: their names, their values as they are encrypted, and which tasks refer to them. */
+/** Secrets of projects: their names, their encrypted values, and the tasks that refer to them. */
 import { list, part, sql } from '../database/sql.ts'
 
 /** A secret as users see it. */
@@ -12,8 +12,8 @@ export interface SecretRow {
 const columns = part`name, version, created_at as "createdAt", updated_at as "updatedAt"`
 
 /**
- * Makes a secret, or the next version of it; no row when the project has as many as it may. One that was deleted a short time ago goes
- * on with its versions, of which the values are still kept.
+ * Creates a secret, or its next version; no row if the project has reached the maximum number. A secret that was deleted a
+ * short time ago continues the numbering of its versions, whose values are still stored.
  */
 export const nextSecretVersion = ({
   projectId,
@@ -32,7 +32,7 @@ export const nextSecretVersion = ({
   on conflict (project_id, name) do update set version = secret.version + 1, updated_at = now()
   returning ${columns}, xmax = 0 as "isNew"`
 
-/** A value, encrypted. */
+/** An encrypted value. */
 export interface StoredVersion {
   readonly projectId: string
   readonly name: string
@@ -41,7 +41,7 @@ export interface StoredVersion {
   readonly keyId: string
 }
 
-/** Stores the value of a version; the one before counts as replaced. */
+/** Stores the value of a version, and marks the previous one as replaced. */
 export const insertSecretVersion = ({ projectId, name, version, value, keyId }: StoredVersion) => sql`
   with replaced as (
     update secret_version set replaced_at = now()
@@ -50,12 +50,12 @@ export const insertSecretVersion = ({ projectId, name, version, value, keyId }: 
   insert into secret_version (project_id, name, version, value, key_id)
   values (${projectId}, ${name}, ${version}, ${value}, ${keyId})`
 
-/** Those of some secrets that exist. None of them is deleted before the commit. */
+/** Returns which of the given secrets exist. None of them can be deleted before the commit. */
 export const holdSecrets = (projectId: string, names: readonly string[]) => sql<{ name: string }>`
   select name from secret where project_id = ${projectId} and name = any(${list(names, (name) => name)}::text[])
   order by name for key share`
 
-/** Makes secrets that do not exist; no row when the project would have more than it may. */
+/** Creates secrets that do not exist; no row if the project would exceed the maximum number. */
 export const insertSecrets = ({
   projectId,
   names,
@@ -72,20 +72,20 @@ export const insertSecrets = ({
   where (select count(*) from secret where project_id = ${projectId}::uuid) + ${names.length}::integer <= ${most}::integer
   returning name, version`
 
-/** Stores the values of secrets that were just made. */
+/** Stores the values of secrets that were just created. */
 export const insertSecretVersions = (versions: readonly StoredVersion[]) => sql`
   insert into secret_version (project_id, name, version, value, key_id)
   select * from unnest(
     ${list(versions, (v) => v.projectId)}::uuid[], ${list(versions, (v) => v.name)}::text[], ${list(versions, (v) => v.version)}::integer[],
     ${list(versions, (v) => hexOf(v.value))}::bytea[], ${list(versions, (v) => v.keyId)}::text[])`
 
-/** As bytea is written. */
+/** Returns bytes in the text format of bytea. */
 export const hexOf = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`
 
 /** Which secrets to read, in the order of their names. */
 export interface SecretPage {
   readonly projectId: string
-  /** Only those after this name. */
+  /** Only secrets after this name. */
   readonly after: string | null
   readonly limit: number
 }
@@ -95,7 +95,7 @@ export const listSecrets = ({ projectId, after, limit }: SecretPage) => sql<Secr
   where project_id = ${projectId} and name > ${after ?? ''}
   order by name limit ${limit}`
 
-/** Names one secret. */
+/** Identifies one secret. */
 export interface SecretKey {
   readonly projectId: string
   readonly name: string
@@ -104,11 +104,11 @@ export interface SecretKey {
 export const findSecret = ({ projectId, name }: SecretKey) => sql<SecretRow>`
   select ${columns} from secret where project_id = ${projectId} and name = ${name}`
 
-/** The secret, locked until the commit. */
+/** Returns the secret, locked until the commit. */
 export const lockSecret = ({ projectId, name }: SecretKey) => sql<SecretRow>`
   select ${columns} from secret where project_id = ${projectId} and name = ${name} for update`
 
-/** Deletes a secret. Its last value counts as replaced: no attempt is given it any more. */
+/** Deletes a secret. Its last value is marked as replaced, so no further attempt gets it. */
 export const deleteSecret = ({ projectId, name }: SecretKey) => sql`
   with gone as (
     delete from secret where project_id = ${projectId} and name = ${name}
@@ -123,7 +123,7 @@ export interface SecretUser {
   readonly key: string | null
 }
 
-/** Tasks that refer to a secret and may still run: neither deleted nor cancelled, and not finished. */
+/** Returns tasks that refer to a secret and may still run: neither deleted, cancelled nor finished. */
 export const tasksUsing = ({
   projectId,
   name,
@@ -142,7 +142,7 @@ export interface SecretUse {
   readonly names: readonly string[]
 }
 
-/** `used`: which of the tasks to be stored refer to which secrets. */
+/** `used`: the secret uses of the tasks to be inserted. */
 export const secretUses = (projectId: string, uses: readonly SecretUse[]) => part`used as (
       insert into secret_use (project_id, name, task_id)
       select ${projectId}::uuid, name, task_id
@@ -153,7 +153,7 @@ export const secretUses = (projectId: string, uses: readonly SecretUse[]) => par
 const pairsOf = (uses: readonly SecretUse[]): (readonly [string, string])[] =>
   uses.flatMap(({ taskId, names }) => names.map((name) => [name, taskId] as const))
 
-/** Replaces what a task refers to; without names it refers to nothing. */
+/** Replaces the secrets that a task refers to; an empty list removes them all. */
 export const replaceSecretUses = (projectId: string, { taskId, names }: SecretUse) => sql`
   with gone as (
     delete from secret_use where task_id = ${taskId} and not (name = any(${list(names, (name) => name)}::text[]))
@@ -162,18 +162,19 @@ export const replaceSecretUses = (projectId: string, { taskId, names }: SecretUs
   select ${projectId}, name, ${taskId} from unnest(${list(names, (name) => name)}::text[]) as u(name)
   on conflict do nothing`
 
-/** The values of some secrets as they are now, encrypted; nothing of those that do not exist. */
+/** Returns the current encrypted values of the given secrets; those that do not exist are left out. */
 export const readSecrets = (projectId: string, names: readonly string[]) => sql<StoredVersion>`
   select v.project_id as "projectId", v.name, v.version, v.value, v.key_id as "keyId"
   from secret s join secret_version v on v.project_id = s.project_id and v.name = s.name and v.version = s.version
   where s.project_id = ${projectId} and s.name = any(${list(names, (name) => name)}::text[])`
 
-/** As many as a project may have secrets, and as many replaced values again. */
+/** Twice the maximum number of secrets of a project: their current values and as many replaced ones. */
 const MOST_VALUES = 2_000
 
 /**
- * The values of some secrets that an attempt may have been given that is still in progress. The newest of each come first: however
- * often one secret is replaced, the values of the others are among them. Each name reads its newest by index, not all that it has.
+ * Returns the values of the given secrets that an attempt in progress may have received. The newest value of each secret comes
+ * first: however often one secret is replaced, the values of the others are included. Only the newest values of each name are
+ * read, by index.
  */
 export const readEverySecret = (projectId: string, names: readonly string[]) => sql<StoredVersion>`
   select ${projectId}::uuid as "projectId", n.name, v.version, v.value, v.key_id as "keyId"
@@ -185,12 +186,12 @@ export const readEverySecret = (projectId: string, names: readonly string[]) => 
   ) v
   order by v.age, n.name limit ${MOST_VALUES}`
 
-/** Which of some names no secret of the project has. */
+/** Returns which of the given names are not secrets of the project. */
 export const missingSecrets = (projectId: string, names: readonly string[]) => sql<{ name: string }>`
   select name from unnest(${list(names, (name) => name)}::text[]) as u(name)
   where not exists (select from secret s where s.project_id = ${projectId} and s.name = u.name)
   order by name`
 
-/** Forgets values that were replaced longer ago than any attempt lasts. */
+/** Deletes values that were replaced longer ago than any attempt lasts. */
 export const forgetReplacedSecrets = (olderThanHours: number) => sql`
   delete from secret_version where replaced_at < now() - make_interval(hours => ${olderThanHours}::integer)`

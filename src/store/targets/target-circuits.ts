@@ -1,47 +1,56 @@
 /**
- * Circuits that are open, each as the node sees it that opened it. Others take it as a hint. Losing them loses nothing: each
- * node finds out for itself.
+ * Open circuits, as seen by the node that opened them. Other nodes treat them as hints. If they are lost, nothing breaks,
+ * because each node finds out for itself.
  */
 import type { CallError } from '../../core/target/target-state.ts'
 import { list, part, sql } from '../database/sql.ts'
 
-/** Closed circuits are kept for those who watch. */
+/** Closed circuits are kept this long for clients that watch for changes. */
 const CLOSED_KEPT_MINUTES = 10
-/** An open circuit that its node has not renewed so long after its probe was due does not count: that node has nothing to probe with. */
+/**
+ * An open circuit that its node has not renewed this long after its probe was due does not count: the node has no run to probe
+ * with.
+ */
 const OVERDUE_SECONDS = 35
 
-/** A circuit that a node opened, keeps open after a probe that failed, or closed. */
+/** A circuit that a node opened, closed, or kept open after a failed probe. */
 export interface CircuitChange {
   readonly projectId: string
   readonly target: string
   readonly state: 'open' | 'closed'
   readonly openedAt: number
-  /** When the next probe is due; null once it is closed. */
+  /** When the next probe is due; null if the circuit is closed. */
   readonly until: number | null
   readonly error: CallError | null
 }
 
-/** What a change was for the cluster: the first node that opens a circuit opens it, the last that closes it closes it. */
+/**
+ * The event that a change caused for the cluster: the first node that opens a circuit opens it, the last one that closes it
+ * closes it.
+ */
 export interface StoredChange {
   readonly projectId: string
   readonly target: string
   readonly event: 'opened' | 'closed' | null
 }
 
-/** `open_circuits`: circuits that are open and whose node lives. */
+/** `open_circuits`: open circuits of living nodes. */
 export const openCircuits = part`open_circuits as not materialized (
     select c.* from target_circuit c join node n on n.id = c.node_id and n.dead_at is null
     where c.state = 'open' and c.until > clock_timestamp() - make_interval(secs => ${OVERDUE_SECONDS}::integer)
   )`
 
-/** The calls of a project to a target `t`, as one id. */
+/** The id of the line from a project to a target; `t` has both. */
 const lineId = part`md5(t.project_id::text || ' ' || t.target)::uuid`
 
 /** The number of the next event of a line `t`. */
 const nextNumber = part`1 + coalesce((
       select max(number) from circuit_event e where e.project_id = t.project_id and e.target = t.target), 0)`
 
-/** Stores what became of circuits of a node; of each no more than its latest change. A circuit that others hold open is still open. */
+/**
+ * Stores changes to a node's circuits, at most one for each circuit: the latest. A circuit that other nodes keep open is still
+ * open.
+ */
 export const writeCircuits = (nodeId: string, changes: readonly CircuitChange[]) => sql<StoredChange>`
   with ${openCircuits}, input as materialized (
     select * from unnest(
@@ -70,7 +79,7 @@ export const writeCircuits = (nodeId: string, changes: readonly CircuitChange[])
   )
   select project_id as "projectId", target, event from told`
 
-/** An open circuit, for other nodes. */
+/** An open circuit, as reported to other nodes. */
 export interface SharedCircuitRow {
   readonly projectId: string
   readonly target: string
@@ -79,7 +88,7 @@ export interface SharedCircuitRow {
   readonly error: CallError | null
 }
 
-/** A circuit that is open, for all nodes together. */
+/** A circuit that is open for the cluster. */
 export interface OpenCircuit {
   readonly target: string
   readonly openedAt: number
@@ -88,7 +97,7 @@ export interface OpenCircuit {
   readonly error: CallError | null
 }
 
-/** The open circuits of a project, the one that has been open longest first. */
+/** Returns the open circuits of a project, longest open first. */
 export const openCircuitsOf = ({
   projectId,
   limit,
@@ -103,18 +112,18 @@ export const openCircuitsOf = ({
   ) c
   order by "openedAt", target limit ${limit}`
 
-/** A circuit that opened or closed, for all nodes together. */
+/** A circuit that opened or closed for the cluster. */
 export interface CircuitNews {
   readonly target: string
   readonly isOpen: boolean
   /** When it opened, or closed. */
   readonly at: number
-  /** When the next probe is due; null when it is closed. */
+  /** When the next probe is due; null if the circuit is closed. */
   readonly until: number | null
   readonly error: CallError | null
 }
 
-/** Circuits of a project that opened or closed since an instant, the latest first. That a probe failed is no news. */
+/** Returns circuits of a project that opened or closed since an instant, latest first. A failed probe is not a change. */
 export const circuitsChangedSince = ({
   projectId,
   since,
@@ -138,7 +147,10 @@ export const circuitsChangedSince = ({
   select target, is_open as "isOpen", at, until, error from news
   where at >= to_timestamp(${since}::float8 / 1000) order by at desc, target limit ${limit}`
 
-/** Forgets circuits that are closed for long, those of dead nodes, and those that do not count any more: they are told as closed. */
+/**
+ * Deletes circuits that have been closed for a long time, those of dead nodes, and open ones that no longer count; if that
+ * leaves a circuit closed for the cluster, the event is recorded.
+ */
 export const forgetCircuits = () => sql`
   with ${openCircuits}, gone as (
     delete from target_circuit c
@@ -155,6 +167,6 @@ export const forgetCircuits = () => sql`
   group by t.project_id, t.target
   on conflict on constraint circuit_event_in_order do nothing`
 
-/** Forgets events of circuits that are older than history. */
+/** Deletes circuit events that are older than the retention of history. */
 export const forgetCircuitEvents = (olderThanDays: number) => sql`
   delete from circuit_event where at < now() - make_interval(days => ${olderThanDays}::integer)`

@@ -1,17 +1,17 @@
-/** All that a node wants to know about targets now and then, in one statement. */
+/** Reads, in one statement, what nodes need to know about targets from time to time. */
 import { reading, sql } from '../database/sql.ts'
 import { openCircuits, type SharedCircuitRow } from './target-circuits.ts'
 import type { TargetSettingRow } from './target-settings.ts'
 
-/** Nodes are told of no more circuits; the others are found by calling. */
+/** Maximum number of circuits that a node reads; it finds the others by making calls. */
 const MAX_SHARED = 1_000
 
-/** A setting, as calls are concerned with it. */
+/** The parts of a setting that matter for calls. */
 export type KnownSetting = Pick<TargetSettingRow, 'projectId' | 'pattern' | 'limit' | 'rate' | 'burst'> & {
   readonly isPaused: boolean
 }
 
-/** What users have set, which circuits other nodes hold open, and how many workers share the rates. */
+/** The settings of users, the circuits that other nodes keep open, and the number of workers that share the rates. */
 export interface TargetKnowledge {
   readonly settings: readonly KnownSetting[]
   readonly circuits: readonly SharedCircuitRow[]

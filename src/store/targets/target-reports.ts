@@ -1,16 +1,16 @@
 /**
- * What nodes know about the targets they call, for people to look at. A node writes the lines that changed; what it says of an idle
- * one stays true, everything else counts for as long as it is renewed.
+ * What nodes report about the targets they call, for users to see. A node writes the lines that have changed; a report about an
+ * idle line stays valid, any other report only as long as it is renewed.
  */
 import type { LineState } from '../../core/target/target-state.ts'
 import { list, part, sql } from '../database/sql.ts'
 
-/** What is not idle has to be renewed within this time. */
+/** Time within which a report about a line that is not idle must be renewed. */
 export const REPORT_COUNTS_MS = 15_000
-/** Idle targets are shown for as long. */
+/** How long idle targets are shown. */
 export const IDLE_COUNTS_MINUTES = 10
 
-/** One line of a node. */
+/** A line of a node. */
 export interface ReportedLine {
   readonly projectId: string
   readonly target: string
@@ -18,7 +18,7 @@ export interface ReportedLine {
   readonly state: LineState
 }
 
-/** Writes lines of a node. What it said of them before is replaced. */
+/** Writes lines of a node, replacing its earlier reports about them. */
 export const writeTargetReports = (nodeId: string, lines: readonly ReportedLine[]) => sql`
   insert into target_report (project_id, target, node_id, is_idle, state)
   select i.project_id, i.target, ${nodeId}::uuid, i.is_idle, i.state
@@ -28,7 +28,7 @@ export const writeTargetReports = (nodeId: string, lines: readonly ReportedLine[
   order by i.project_id, i.target
   on conflict (project_id, target, node_id) do update set is_idle = excluded.is_idle, state = excluded.state, at = clock_timestamp()`
 
-/** `counting`: reports that count, of nodes that live. */
+/** `counting`: the valid reports of living nodes. */
 export const counting = part`counting as not materialized (
     select r.project_id, r.target, r.node_id, r.state, r.at, n.name from target_report r
     join node n on n.id = r.node_id and n.dead_at is null
@@ -36,10 +36,10 @@ export const counting = part`counting as not materialized (
                                           else make_interval(secs => ${REPORT_COUNTS_MS / 1_000}::float8) end
   )`
 
-/** Removes what a node has said, at its end. */
+/** Deletes the reports of a node when it stops. */
 export const dropTargetReports = (nodeId: string) => sql`delete from target_report where node_id = ${nodeId}`
 
-/** Forgets reports that count no more, and those of dead nodes. */
+/** Deletes reports that are no longer valid, and those of dead nodes. */
 export const forgetTargetReports = () => sql`
   delete from target_report r
   where r.at < clock_timestamp() - make_interval(mins => ${IDLE_COUNTS_MINUTES}::integer)

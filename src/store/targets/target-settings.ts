@@ -1,23 +1,23 @@
-/** What users have set for targets. A setting that says nothing any more is no row. */
+/** Settings of users for targets. A setting without any value has no row. */
 import type { TargetSettings } from '../../core/target/target-state.ts'
 import { part, sql } from '../database/sql.ts'
 
-/** Every call to a new target looks at all of them, so a project has no more than this. */
+/** Every call to a new target examines all of them, so a project's number of settings is limited. */
 export const MAX_TARGET_SETTINGS = 1_000
 
-/** A setting, and whose it is. */
+/** A setting and its project. */
 export interface TargetSettingRow extends TargetSettings {
   readonly projectId: string
 }
 
 const columns = part`project_id as "projectId", pattern, call_limit as "limit", rate, burst, paused_at as "pausedAt", pause_reason as "pauseReason"`
 
-/** The settings of a project, or of all. */
+/** Returns the settings of one project, or of all. */
 export const readTargetSettings = (projectId: string | null = null) => sql<TargetSettingRow>`
   select ${columns} from target_setting where ${projectId}::uuid is null or project_id = ${projectId}::uuid
   order by project_id, pattern`
 
-/** Makes the row of a pattern, for the statements below to change; no row when the project has as many as it may have. */
+/** Inserts the row of a pattern, which the statements below update; no row if the project has reached the maximum number. */
 export const makeTargetSetting = ({ projectId, pattern }: { projectId: string; pattern: string }) =>
   sql<TargetSettingRow>`
   insert into target_setting (project_id, pattern)
@@ -27,14 +27,14 @@ export const makeTargetSetting = ({ projectId, pattern }: { projectId: string; p
   on conflict (project_id, pattern) do update set updated_at = now()
   returning ${columns}`
 
-/** A limit and a rate; what is undefined stays as it is. */
+/** A limit and a rate; an undefined value leaves the setting unchanged. */
 export interface TargetLimits {
   readonly limit?: number | null | undefined
   readonly rate?: string | null | undefined
   readonly burst?: number | null | undefined
 }
 
-/** A burst goes with its rate. */
+/** Sets limits. The burst is removed with its rate. */
 export const setTargetLimits = ({
   projectId,
   pattern,
@@ -48,7 +48,10 @@ export const setTargetLimits = ({
     burst = case when ${rate === null}::boolean then null when ${burst !== undefined}::boolean then ${burst ?? null}::integer else burst end
   where project_id = ${projectId} and pattern = ${pattern}`
 
-/** Pauses what a pattern names, or lets it go on. A pause that is there keeps its beginning, and its reason unless another is given. */
+/**
+ * Pauses or resumes the targets that match a pattern. An existing pause keeps its beginning, and its reason unless another is
+ * given.
+ */
 export const setTargetPaused = ({
   projectId,
   pattern,
@@ -65,12 +68,12 @@ export const setTargetPaused = ({
     pause_reason = case when ${isPaused}::boolean then coalesce(${reason}::text, pause_reason) end
   where project_id = ${projectId} and pattern = ${pattern}`
 
-/** What is set for a pattern. */
+/** Returns the settings of a pattern. */
 export const findTargetSetting = ({ projectId, pattern }: { projectId: string; pattern: string }) =>
   sql<TargetSettingRow>`
   select ${columns} from target_setting where project_id = ${projectId} and pattern = ${pattern}`
 
-/** Removes the row of a pattern that nothing is set for any more. */
+/** Deletes the row of a pattern without settings. */
 export const dropEmptyTargetSetting = ({ projectId, pattern }: { projectId: string; pattern: string }) => sql`
   delete from target_setting
   where project_id = ${projectId} and pattern = ${pattern} and call_limit is null and rate is null and paused_at is null`

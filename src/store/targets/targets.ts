@@ -1,33 +1,33 @@
-/** Targets as users see them: what nodes say of them, what waits for them, and which circuits are open. */
+/** Targets as users see them: the reports of nodes, the waiting runs, and the open circuits. */
 import type { CallError, LineState } from '../../core/target/target-state.ts'
 import { part, sql } from '../database/sql.ts'
 import { MAX_WAITING_COUNTED } from '../queues/queues.ts'
 import { openCircuits } from './target-circuits.ts'
 import { counting } from './target-reports.ts'
 
-/** What one node says of a target. */
+/** The report of one node about a target. */
 export interface NodeLine {
   readonly nodeId: string
   readonly name: string
-  /** When it said so. */
+  /** When it was reported. */
   readonly at: number
   readonly state: LineState
 }
 
-/** A target, or a pattern that something is set for. */
+/** A target, or a pattern with settings. */
 export interface TargetRow {
   readonly target: string
-  /** Runs that wait for room, counted up to a bound. */
+  /** Number of runs that wait for room, counted up to a limit. */
   readonly waiting: number
   readonly oldest: number | null
   readonly nodes: readonly NodeLine[]
-  /** The circuit that has been open longest; null when none is. */
+  /** When the circuit that has been open longest was opened; null if none is open. */
   readonly openedAt: number | null
   readonly until: number | null
   readonly error: CallError | null
 }
 
-/** What runs wait for in a side lane: the target, without what sets apart those that opt out of its circuit. */
+/** The target that the runs of a side lane wait for, without the suffix for runs that opt out of its circuit. */
 export const targetOfLine = part`split_part(l.line, ' ', 1)`
 
 const targetColumns = part`
@@ -53,14 +53,14 @@ const whatIsKnown = (projectId: string) => part`
 /** Which targets to read, in the order of their names. */
 export interface TargetPage {
   readonly projectId: string
-  /** Only those whose name holds this, whatever its case. */
+  /** Only targets whose name contains this, ignoring case. */
   readonly part: string | null
-  /** Only those after this name. */
+  /** Only targets after this name. */
   readonly after: string | null
   readonly limit: number
 }
 
-/** The targets of a page: those that nodes call, that runs wait for, whose circuit is open, and what settings name. */
+/** Returns a page of targets: those that nodes call, that runs wait for, whose circuit is open, or that have settings. */
 export const listTargets = ({ projectId, part, after, limit }: TargetPage) => sql<TargetRow>`
   with ${counting}, ${openCircuits}, named as (
     select target from counting where project_id = ${projectId}
@@ -79,7 +79,7 @@ export const listTargets = ({ projectId, part, after, limit }: TargetPage) => sq
   ${targetColumns} from page p ${whatIsKnown(projectId)}
   order by p.target collate "C"`
 
-/** One target, whether anything is known about it or not. */
+/** Returns one target, even if nothing is known about it. */
 export const findTarget = ({ projectId, target }: { projectId: string; target: string }) => sql<TargetRow>`
   with ${counting}, ${openCircuits}
   ${targetColumns} from (select ${target}::text as target) p ${whatIsKnown(projectId)}`

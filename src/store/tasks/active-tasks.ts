@@ -1,28 +1,28 @@
 /**
- * Tasks with a run that is running or waits, found from the live rows. The agenda has no index by state, which would cost
- * every run: what is active was due, or waits for another instant than its own, and both are ranges of an index.
+ * Tasks with a running or waiting run, found through the live rows. The agenda has no index by state, which would make every
+ * run more expensive: an active row has come due, or waits for an instant other than its own, and both are index ranges.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { sql } from '../database/sql.ts'
 
-/** Rows of each shard that are looked at, of what was due and of what was put off. */
+/** Maximum number of rows of each shard to examine, both of the due rows and of the postponed ones. */
 export const MAX_ACTIVE_PER_SHARD = 1_000
-/** Tasks that one search is given to look at. */
+/** Maximum number of tasks that one search returns. */
 export const MAX_ACTIVE_TASKS = 1_000
 
 /** Which tasks to find. */
 export interface ActiveTasksQuery {
   readonly projectId: string
   readonly state: 'running' | 'pending'
-  /** Only tasks older than this id. */
+  /** Only tasks with a lower id. */
   readonly before?: string | undefined
 }
 
-/** Tasks that may be in the state that was asked for. */
+/** Tasks that may be in the requested state. */
 export interface ActiveTasks {
-  /** The newest first. */
+  /** Newest first. */
   readonly ids: readonly string[]
-  /** A shard holds more rows than were looked at, so tasks may be missing. */
+  /** Whether a shard has more rows than were examined, so that tasks may be missing. */
   readonly isCut: boolean
 }
 

@@ -3,14 +3,14 @@ import { reading, sql } from '../database/sql.ts'
 import { LARGE_BYTES, type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 import { type TaskQuery, type TaskRow, tasksFound } from './tasks.ts'
 
-/** A task as lists show it that have a few words for each. */
+/** A task as shown in compact lists. */
 export interface BriefTask
   extends Pick<TaskRow, 'id' | 'owner' | 'state' | 'createdAt' | 'nextAt' | 'openRun'> {
-  /** Of the action only its type and where it goes. */
+  /** Of the action, only its type and its destination. */
   readonly definition: Pick<TaskDefinition, 'action' | 'schedule' | 'startAt'>
 }
 
-/** The same tasks as `findTasks`, however long their definitions are: of a large one only what is shown is read. */
+/** Returns the same tasks as `findTasks`, with only the fields shown: large definitions are not read completely. */
 export const findBriefTasks = (q: TaskQuery) =>
   reading(selectBriefly(q), (rows): BriefTask[] =>
     rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) })),

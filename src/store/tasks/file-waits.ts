@@ -1,20 +1,20 @@
-/** Tasks that wait for files: they are paused until every file that they name is complete. */
+/** Tasks that wait for files: they are paused until every file that they refer to is complete. */
 import { list, part, sql } from '../database/sql.ts'
 
-/** A file that a task names. */
+/** A file that a task refers to. */
 export interface NeededFile {
   readonly id: string
   readonly name: string
   readonly isReady: boolean
 }
 
-/** Files as they are, kept so until the commit: none of them becomes ready or is deleted meanwhile. */
+/** Returns files, locked until the commit: none of them can become ready or be deleted meanwhile. */
 export const holdFiles = (projectId: string, ids: readonly string[]) => sql<NeededFile>`
   select id, name, ready_at is not null as "isReady" from file
   where project_id = ${projectId} and id = any(${list(ids, (id) => id)}::uuid[])
   order by id for share`
 
-/** Those of some files that are not complete, or do not exist. */
+/** Returns which of the given files are incomplete or do not exist. */
 export const missingFiles = (projectId: string, ids: readonly string[]) => sql<{
   id: string
   name: string | null
@@ -24,15 +24,15 @@ export const missingFiles = (projectId: string, ids: readonly string[]) => sql<{
   where f.ready_at is null
   order by i.id`
 
-/** A task that waits for nothing any more. */
+/** A task that no longer waits for files. */
 export interface EndedWait {
   readonly id: string
   readonly projectId: string
 }
 
 /**
- * Locks tasks that wait although all their files are complete; with `fileId`, those that name it. Tasks that somebody changes at the
- * moment are passed by. Those of archived projects go on waiting.
+ * Locks tasks that wait although all their files are complete; with `fileId`, only those that refer to it. Tasks locked by a
+ * concurrent change are skipped. Tasks of archived projects continue to wait.
  */
 export const lockEndedWaits = ({ fileId, limit }: { fileId: string | null; limit: number }) => sql<EndedWait>`
   select t.id, t.project_id as "projectId" from task t

@@ -1,15 +1,15 @@
-/** Tasks, runs and files by the beginning of their ids, which is a range of the indexes by id. */
+/** Finds tasks, runs and files by a prefix of their ids, which is a range of the indexes by id. */
 import { sql } from '../database/sql.ts'
 
-/** Something whose id lies in the range. */
+/** An object whose id is in the range. */
 export interface FoundId {
   readonly id: string
   readonly type: 'task' | 'run' | 'file'
-  /** The name of the task or file; of a task without one its key. */
+  /** The name of the task or file; for a task without a name, its key. */
   readonly name: string | null
 }
 
-/** From which id to which, both included. */
+/** The range of ids, both ends inclusive. */
 export interface IdRange {
   readonly projectId: string
   readonly least: string
@@ -27,7 +27,7 @@ export const filesInRange = ({ projectId, least, greatest, limit }: IdRange) => 
   where project_id = ${projectId} and id between ${least}::uuid and ${greatest}::uuid
   order by id limit ${limit}`
 
-/** Runs that are live or have ended since `madeAt`; occurrences that still lie ahead are none. */
+/** Returns runs that are live or have ended since `madeAt`; future occurrences are not runs. */
 export const runsInRange = ({
   projectId,
   least,

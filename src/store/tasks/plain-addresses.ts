@@ -1,6 +1,7 @@
 /**
- * Addresses of messages to Slack whose tokens are stored in clear, in tasks and their versions. Two partial indexes hold exactly these,
- * so that they are found at once and nothing is looked at when there are none. Their conditions are those written here.
+ * Slack addresses whose tokens are stored in plain text, in tasks and their versions. Two partial indexes contain exactly these
+ * rows, so that they are found at once and nothing is read if there are none. The conditions below must match those of the
+ * indexes.
  */
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { part, reading, sql } from '../database/sql.ts'
@@ -11,7 +12,7 @@ const isPlainTask = part`action_type = 'slack'
 const isPlainVersion = part`definition #>> '{action,type}' = 'slack'
       and definition #>> '{action,url}' ~ '^[^/]*//[^/?#]*[/?](.*[/?&=])?[A-Za-z0-9._~-]{16,}([/?&#]|$)'`
 
-/** Tasks that have such an address, or had one in an earlier version, after an id. */
+/** Returns tasks after an id that have such an address, or had one in an earlier version. */
 export const tasksWithPlainAddress = ({ after, limit }: { after: string; limit: number }) => sql<{
   taskId: string
   projectId: string
@@ -25,7 +26,7 @@ export const tasksWithPlainAddress = ({ after, limit }: { after: string; limit: 
   join task t on t.id = found.id
   order by t.id limit ${limit}`
 
-/** Keeps everybody else from changing a task, which may be deleted, until the commit. */
+/** Locks a task, which may be deleted, against changes until the commit. */
 export const holdTask = (taskId: string) => sql`select from task where id = ${taskId} for update`
 
 /** A version of a task with such an address. */
@@ -44,6 +45,6 @@ export const plainVersions = (taskId: string, limit: number) =>
     withDefinitions,
   )
 
-/** Lets what is still ahead of a task wait in another lane. */
+/** Moves the future occurrences of a task to another lane. */
 export const moveToLane = (taskId: string, lane: number) => sql`
   update agenda set lane = ${lane} where task_id = ${taskId} and state = 'scheduled' and kind = 'occurrence' and lane <> ${lane}`

@@ -1,19 +1,19 @@
 /**
- * Reading the definitions that runs belong to. A definition may be a thousand times as long as most are, so no statement
- * reads many of them without knowing how long they are: what is large is told in brief, and read whole by whoever performs it.
+ * Reads the definitions of runs. A definition may be a thousand times as long as most, so no statement reads many of them
+ * without knowing their lengths: a large one is read in brief, and completely only by the worker that performs the run.
  */
 import { largeAction } from '../../core/action/large-action.ts'
 import type { KeptDefinition } from '../../core/task/task.ts'
 import { list, part, reading, sql } from '../database/sql.ts'
 import { LARGE_BYTES, type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 
-/** Names one version of a definition. */
+/** Identifies one version of a definition. */
 export interface DefinitionKey {
   readonly taskId: string
   readonly version: number
 }
 
-/** `d.definition` and `d.brief` of each key `i`: the current one, or the one that an edit has since replaced. */
+/** `d.definition` and `d.brief` of each key `i`: of the current version, or of one that an edit has replaced. */
 const definitionsOf = (keys: readonly DefinitionKey[]) => part`
   unnest(${list(keys, (k) => k.taskId)}::uuid[], ${list(keys, (k) => k.version)}::integer[])
     with ordinality as i(task_id, version, n)
@@ -25,15 +25,18 @@ const definitionsOf = (keys: readonly DefinitionKey[]) => part`
            else (select brief from task_version v where v.task_id = i.task_id and v.version = i.version) end as brief
   ) d`
 
-/** A definition that was read, without its action when it is large; or how long it is when it has to be opened. Neither where the task is gone. */
+/**
+ * A definition as read, without its action if it is large; or its length if it is large and has no brief form. Both are null if
+ * the task no longer exists.
+ */
 export interface ReadDefinition {
   readonly definition: KeptDefinition | null
   readonly unopenedBytes: number | null
 }
 
 /**
- * Definitions in the order asked. They come as one JSON array, in which a large one is told in brief: a batch is read by one
- * parse instead of a thousand.
+ * Returns definitions in the order of the keys. They are transferred as one JSON array, with large ones in brief: one parse for
+ * a batch instead of a thousand.
  */
 export const readDefinitions = (keys: readonly DefinitionKey[]) =>
   reading(selectDefinitions(keys), ([answer]): ReadDefinition[] =>
@@ -44,10 +47,13 @@ export const readDefinitions = (keys: readonly DefinitionKey[]) =>
     ),
   )
 
-/** What is stored of a definition, or told of it in brief: then it says how long all of it is. */
+/** A stored definition, or its brief form, which includes the length of the whole. */
 type BriefDefinition = StoredDefinition & { readonly bytes?: number }
 
-/** Most are short and current: of these nothing else is asked, as each run of a one-off reads its definition once. */
+/**
+ * Most definitions are short and current: for these, nothing else is read, since each run of a one-off reads its definition
+ * once.
+ */
 const selectDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions: string }>`
   select '[' || string_agg(coalesce(case
            when t.version = i.version and t.brief is null and pg_column_size(t.definition) <= ${LARGE_BYTES}::integer
@@ -65,7 +71,10 @@ const selectDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions:
     with ordinality as i(task_id, version, n)
   left join task t on t.id = i.task_id`
 
-/** Definitions that are large and not told in brief, without their actions and metadata. Opening them takes time, so they must not be too many bytes together. */
+/**
+ * Returns large definitions without a brief form, without most of their actions and without metadata. Decompressing and parsing
+ * them takes time, so the caller must limit their total length.
+ */
 export const readLargeDefinitions = (keys: readonly (DefinitionKey & { readonly bytes: number })[]) =>
   reading(selectLargeDefinitions(keys), (rows) =>
     rows.map(({ definition }, i) => ({
@@ -89,7 +98,7 @@ function keptDefinition(stored: StoredDefinition, largeBytes: number | undefined
   return { ...definition, action: largeAction(definition.action, largeBytes) }
 }
 
-/** Whole definitions, however long: whoever asks for them knows how long they are together. */
+/** Returns whole definitions, whatever their length: the caller must know their total length. */
 export const readWholeDefinitions = (keys: readonly DefinitionKey[]) =>
   reading(
     sql<{

@@ -2,13 +2,13 @@ import type { TaskDefinition } from '../../core/task/task.ts'
 import { list, sql } from '../database/sql.ts'
 import { briefForm, storedForm } from './stored-definition.ts'
 
-/** A version of a task, and what it says from now on. */
+/** A version of a task, and its new definition. */
 export interface RewrittenVersion {
   readonly version: number
   readonly definition: TaskDefinition
 }
 
-/** Replaces definitions of a task that the caller has locked, the current one and those before it, without making a version. */
+/** Replaces definitions of a task that the caller has locked, current and earlier ones, without creating a version. */
 export function rewriteVersions(taskId: string, rewritten: readonly RewrittenVersion[]) {
   const forms = rewritten.map(({ version, definition }) => ({ version, form: storedForm(definition) }))
   return sql`

@@ -1,19 +1,19 @@
 /**
- * How a definition is stored: without what stands for itself. Most tasks differ from the defaults in an
- * action and a schedule only, and each run of a one-off reads its definition once, so what is left out is
- * saved when the task is made, when it runs and whenever it is listed.
+ * How a definition is stored: without members that have a default value. Most tasks differ from the defaults only in an action
+ * and a schedule, and each run of a one-off reads its definition once, so what is left out is saved when the task is created,
+ * when it runs and whenever it is listed.
  */
 
 import { DEFINITION_FIELDS, membersOf, TASK_DEFAULTS, unstoredOf } from '../../core/task/field-list.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 
-/** What a member means that is not stored, of those that belong to a definition and are no field of a task. */
+/** Default values of members of a definition that are not fields of a task. */
 const UNSTORED_MEMBERS = { seed: null, projectId: DEFAULT_PROJECT_ID, traceparent: null, secrets: null }
 
 /**
- * What a member means that is not stored. These values are part of the stored form and never change, also
- * when a later release gives new tasks other defaults: they would change tasks that exist.
+ * The value of a member that is not stored. These values are part of the stored form and never change, even if a later release
+ * gives new tasks other defaults: changing them would change existing tasks.
  */
 export const UNSTORED = {
   ...Object.fromEntries(
@@ -25,10 +25,10 @@ export const UNSTORED = {
   ...UNSTORED_MEMBERS,
 } as unknown as Omit<TaskDefinition, 'action' | 'schedule' | 'anchorAt'>
 
-/** What is stored of a definition, as JSON gives it back. */
+/** The stored form of a definition, parsed from JSON. */
 export type StoredDefinition = Partial<TaskDefinition>
 
-/** The text to store. */
+/** Returns the text to store. */
 export function storedForm(definition: TaskDefinition): string {
   const stored: Record<string, unknown> = {}
   for (const name in definition) {
@@ -38,13 +38,13 @@ export function storedForm(definition: TaskDefinition): string {
   return JSON.stringify(stored)
 }
 
-/** What is longer than this, in bytes, is told in brief too. Most definitions have some hundred. */
+/** A definition longer than this, in bytes, gets a brief form. Most definitions have some hundred bytes. */
 export const LARGE_BYTES = 4_096
 
-/** Members of actions that say where they go; all others may be long. */
+/** Members of actions that identify the destination or the program; all others may be long. */
 const BRIEF_MEMBERS = ['type', 'url', 'to', 'name', 'duration', 'command', 'file'] as const
 
-/** A stored form without what is long, and which version it is of; null where the form itself is short. */
+/** Returns a stored form without its long members, with its version and its length; null if the form itself is short. */
 export function briefForm(stored: string, version: number): string | null {
   const bytes = stored.length <= LARGE_BYTES / 4 ? 0 : Buffer.byteLength(stored)
   if (bytes <= LARGE_BYTES) return null
@@ -54,8 +54,8 @@ export function briefForm(stored: string, version: number): string | null {
 }
 
 /**
- * The whole definition, from what was stored of it. Every run asks for one: the function is written out as source, one
- * member after the other, because a loop over the members costs ten times as much and spreading a hundred times.
+ * Completes a definition from its stored form. Every run needs one: the function is generated as source, one member after the
+ * other, because a loop over the members costs ten times as much and spreading a hundred times.
  */
 export const wholeDefinition = compiled()
 
@@ -77,19 +77,19 @@ function memberSource(name: string): string {
   return name in UNSTORED ? `${name}: stored.${name} ?? unstored.${name}` : `${name}: stored.${name}`
 }
 
-/** Rows with their definitions made whole. */
+/** Returns rows with their definitions completed. */
 export const withDefinitions = <Row extends { readonly definition: TaskDefinition }>(
   rows: readonly Row[],
 ): Row[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) }))
 
-/** What a member means that is not stored. Objects are compared as JSON, except for the one that new tasks share. */
+/** The value of a member that is not stored. Objects are compared as JSON, except for the one that new tasks share. */
 interface Meaning {
   readonly value: unknown
   readonly json: string | null
   readonly shared: unknown
 }
 
-/** Worked out once, not for each task. */
+/** Computed once, not for each task. */
 const MEANINGS = new Map(Object.entries(UNSTORED).map(([name, value]) => [name, meaningOf(name, value)]))
 
 function meaningOf(name: string, value: unknown): Meaning {

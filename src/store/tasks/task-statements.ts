@@ -1,10 +1,9 @@
 /**
- * Changes to a task that concern its rows in agenda. Each runs in a transaction that first locks the task,
- * so that changes to one task follow one another, and then takes back everything by which the task would
- * go on: its waiting rows, and the next rows that its active runs would write. That is repeated until nothing
- * is left, because a fire or an end that is under way holds the row it works on, so the statement waits
- * for it and the next one sees the row that it wrote. The row itself is what pausing, editing and firing
- * contend for; no fire reads the task to learn whether it may.
+ * Changes to a task that affect its rows in the agenda. Each runs in a transaction that first locks the task, so that changes
+ * to one task are serialised, and then removes everything by which the task would continue: its scheduled rows, and the next
+ * rows that its active runs would write. This is repeated until nothing is left, because a fire or an end in progress holds the
+ * lock of the row it works on: the statement waits for it, and the next statement sees the row that it wrote. Pausing, editing
+ * and firing contend for the row in the agenda; no fire reads the task to find out whether it may proceed.
  */
 
 import type { SkipReason } from '../../core/run/run.ts'
@@ -14,7 +13,7 @@ import { part, reading, sql } from '../database/sql.ts'
 import { dequeued } from '../ready/put.ts'
 import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
 
-/** A task that nobody else can change until the transaction ends. */
+/** A task that is locked until the transaction ends. */
 export interface LockedTask {
   readonly id: string
   readonly key: string | null
@@ -24,15 +23,15 @@ export interface LockedTask {
   readonly version: number
   readonly definition: TaskDefinition
   readonly nextOrdinal: number
-  /** While the task is paused: up to here everything that was passed over has been recorded. */
+  /** While the task is paused: the instant up to which all skipped occurrences have been recorded. */
   readonly updatedAt: number
   readonly pausedAt: number | null
   /** The pause began when the task was created. */
   readonly isPausedFromStart: boolean
-  /** It is paused because files that it names have not been uploaded yet. */
+  /** Whether it is paused because files that it refers to have not been uploaded yet. */
   readonly awaitsFiles: boolean
   readonly cancelledAt: number | null
-  /** Occurrences up to here are skipped, because a user said so. */
+  /** Occurrences up to this instant are skipped at a user's request. */
   readonly skipUntil: number | null
 }
 
@@ -46,7 +45,7 @@ export const lockTask = (projectId: string, taskId: string) =>
     withDefinitions,
   )
 
-/** A task as it shall be. */
+/** The new state of a task. */
 export interface TaskEdit {
   readonly id: string
   readonly key: string | null
@@ -72,8 +71,8 @@ export function replaceDefinition(edit: TaskEdit) {
 }
 
 /**
- * Notes the last instant whose occurrence is one of a version that was replaced. One before it ends no later: it may have
- * been given what was still ahead, while nothing but a name changed.
+ * Stores the last instant whose occurrence belongs to a replaced version. Earlier versions end no later: if an edit changed
+ * nothing but a name, an earlier version may have kept the future occurrences.
  */
 export const endVersion = ({
   taskId,
@@ -87,12 +86,12 @@ export const endVersion = ({
   update task_version set due_until = to_timestamp(${until}::float8 / 1000)
   where task_id = ${taskId} and (version = ${version} or version < ${version} and due_until > to_timestamp(${until}::float8 / 1000))`
 
-/** What a pause says about itself. */
+/** The properties of a pause. */
 export interface PauseWords {
   readonly reason: string | null
   /** When it ends by itself. */
   readonly until: number | null
-  /** It is no pause of a user's: the task waits for files. */
+  /** Whether the task waits for files, so that it is not a user's pause. */
   readonly awaitsFiles?: boolean
 }
 
@@ -113,7 +112,10 @@ export const markPaused = (
   where id = ${taskId}
   returning paused_at as "pausedAt"`
 
-/** Changes what a pause says about itself. It stays recorded up to where it was: `updated_at` is left alone. */
+/**
+ * Changes the properties of a pause. `updated_at` is unchanged, because it is the instant up to which the pause has been
+ * recorded.
+ */
 export const rewordPause = (taskId: string, { reason, until }: PauseWords) => sql`
   with noted as (
     update task_pause p set reason = ${reason}, until_at = to_timestamp(${until}::float8 / 1000)
@@ -128,7 +130,7 @@ export const markResumed = (taskId: string, reason: string | null) => sql`
   )
   update task set paused_at = null, pause_reason = null, resume_at = null, awaits_files = false, updated_at = now() where id = ${taskId}`
 
-/** Something to be done to a task at an instant, as a row that is no run: ending a pause, skipping an occurrence. */
+/** Something to do to a task at an instant, as a row that is not a run: ending a pause, or skipping an occurrence. */
 export interface DutyRow {
   readonly runId: string
   readonly taskId: string
@@ -145,16 +147,16 @@ export const insertDuty = (row: DutyRow) => sql`
           to_timestamp(${row.at}::float8 / 1000), ${row.version}, 0, ${row.kind})
   on conflict on constraint agenda_occurrence_is_unique do nothing`
 
-/** Takes back what was to be done to a task; answers the instants it was to be done at. */
+/** Deletes the `resume` or `skip` rows of a task; returns their instants. */
 export const sweepDuties = (taskId: string, kinds: readonly DutyRow['kind'][]) => sql<{ at: number }>`
   delete from agenda where task_id = ${taskId} and kind = any(${kinds}::agenda_kind[]) returning scheduled_for as at`
 
-/** Takes a duty that has come due, for whoever carries it out; no row when it was taken back. */
+/** Deletes such a row that has come due, so that the caller can carry it out; no row if it was deleted before. */
 export const takeDuty = (runId: string) => sql<{ taskId: string; at: number; kind: DutyRow['kind'] }>`
   delete from agenda where run_id = ${runId} and kind in ('resume', 'skip')
   returning task_id as "taskId", scheduled_for as at, kind`
 
-/** When the pause of a task ends by itself; no row when nothing says so. */
+/** Returns when the pause of a task ends by itself; no row if no end is set. */
 export const resumeDutyOf = (taskId: string) => sql<{ at: number }>`
   select scheduled_for as at from agenda where task_id = ${taskId} and kind = 'resume'`
 
@@ -162,11 +164,11 @@ export const dutyOf = (runId: string) => sql<{ taskId: string; projectId: string
   select a.task_id as "taskId", a.project_id as "projectId", p.archived_at is not null as "isArchived"
   from agenda a join project p on p.id = a.project_id where a.run_id = ${runId} and a.kind in ('resume', 'skip')`
 
-/** Lets a pause that would end go on until the project is restored. */
+/** Extends a pause that would end until the project is restored. */
 export const pauseWithProject = (taskId: string) => sql`
   update task set archived_at = now(), resume_at = null where id = ${taskId} and paused_at is not null`
 
-/** Takes back what makes up for an outage and has not begun, and records each of them as passed over by a pause. */
+/** Deletes catch-up rows that are not active yet, and records each as skipped because of a pause. */
 export const giveUpLate = (taskId: string) => sql`
   with late as (
     delete from agenda where task_id = ${taskId} and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
@@ -176,7 +178,7 @@ export const giveUpLate = (taskId: string) => sql`
   select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, 'skipped', 'paused'
   from late`
 
-/** Lets occurrences up to an instant be skipped; null: none. */
+/** Makes occurrences up to an instant be skipped; null for none. */
 export const markSkipped = (taskId: string, until: number | null, reason: string | null) => sql`
   update task set skip_until = to_timestamp(${until}::float8 / 1000), skip_reason = ${reason}, updated_at = greatest(updated_at, case when paused_at is null then now() else updated_at end)
   where id = ${taskId}`
@@ -189,27 +191,27 @@ export const markDeleted = (taskId: string) => sql<{ cancelledAt: number }>`
   update task set cancelled_at = coalesce(cancelled_at, now()), deleted_at = now(), updated_at = now() where id = ${taskId}
   returning cancelled_at as "cancelledAt"`
 
-/** A waiting occurrence that a change took away or moved. */
+/** A scheduled occurrence that a change deleted or moved. */
 export interface SweptRow {
   readonly ordinal: number
   readonly scheduledFor: number
 }
 
-/** Takes the task's waiting occurrences away. Manual runs stay: somebody asked for them. */
+/** Deletes the scheduled occurrences of a task. Manual runs stay, because a user requested them. */
 export const sweepScheduled = (taskId: string) => sql<SweptRow>`
   delete from agenda where task_id = ${taskId} and state = 'scheduled' and kind = 'occurrence'
   returning count_of(ordinal_base, ordinal) as ordinal, scheduled_for as "scheduledFor"`
 
-/** Keeps active runs of a `delay` task from writing a next row when they end. */
+/** Prevents active runs of a `delay` task from writing a next row when they end. */
 export const endChains = (taskId: string) => sql`
   update agenda set delay_ms = null where task_id = ${taskId} and state <> 'scheduled' and delay_ms is not null`
 
-/** How much is left by which the task would go on. */
+/** Counts the rows by which the task would still continue. */
 export const countLoose = (taskId: string) => sql<{ count: number }>`
   select count(*)::integer as count from agenda
   where task_id = ${taskId} and case when state = 'scheduled' then kind = 'occurrence' else delay_ms is not null end`
 
-/** Makes the latest active run of a task the one whose end writes the next row; no row when none is active. */
+/** Makes the latest active run of a task write the next row when it ends; no row if none is active. */
 export const continueChain = ({
   taskId,
   delayMs,
@@ -228,7 +230,10 @@ export const continueChain = ({
     and state <> 'scheduled'
   returning run_id as "runId"`
 
-/** How far a task has come: the latest occurrence that is on its way or in history, and what the next one counts as. */
+/**
+ * Returns the latest occurrence of a task that is in history or has a live row other than its next scheduled one, and the
+ * ordinal of the next occurrence.
+ */
 export const latestOccurrence = (taskId: string) => sql<{
   until: number | null
   nextOrdinal: number | null
@@ -241,7 +246,7 @@ export const latestOccurrence = (taskId: string) => sql<{
      where task_id = ${taskId} and kind in ('occurrence', 'catchup') order by scheduled_for desc, run_id desc limit 1)
   ) latest`
 
-/** Whether an instant was ever an occurrence of the task that came to something, on time or caught up with. */
+/** Returns whether the task has a row for an occurrence at an instant, on time or caught up, live or in history. */
 export const hasOccurrence = (taskId: string, at: number) => sql<{ exists: boolean }>`
   select exists (select from agenda where task_id = ${taskId} and kind in ('occurrence', 'catchup')
                    and scheduled_for = to_timestamp(${at}::float8 / 1000))
@@ -260,9 +265,9 @@ export interface NextRow {
   readonly delayMs: number | null
   readonly lane: number
   readonly priority: number
-  /** A row of another kind than `occurrence` is followed by none. */
+  /** A `catchup` row writes no next row. */
   readonly kind: 'occurrence' | 'catchup'
-  /** By how much it is put off; null: not at all. */
+  /** Its jitter; null if it has none. */
   readonly jitterMs: number | null
 }
 
@@ -273,7 +278,7 @@ export const insertNext = (row: NextRow) => sql`
           part_of_count(${row.ordinal}), base_of_count(${row.ordinal}), ${row.delayMs}, ${row.lane}, ${row.priority}, ${row.kind})
   on conflict on constraint agenda_occurrence_is_unique do nothing`
 
-/** A run that a user asked for, as a row to insert. */
+/** A run that a user requested, as a row to insert. */
 export interface ManualRow {
   readonly runId: string
   readonly taskId: string
@@ -283,11 +288,14 @@ export interface ManualRow {
   readonly version: number
   readonly lane: number
   readonly priority: number
-  /** Refuse when more runs than this are active or wait already; null: never. The fire decides again, one at a time. */
+  /**
+   * Reject the run if more runs than this are already active or waiting; null for no limit. The fire decides again, for one run
+   * at a time.
+   */
   readonly behindAtMost: number | null
 }
 
-/** Puts a manual run on the agenda, or answers with the run that is in the way. */
+/** Adds a manual run to the agenda, or returns the run that prevents it. */
 export const insertManual = (row: ManualRow) => sql<{ inserted: boolean; blocker: string | null }>`
   with blocker as (
     select run_id from agenda
@@ -304,8 +312,8 @@ export const insertManual = (row: ManualRow) => sql<{ inserted: boolean; blocker
   select exists (select from inserted) as inserted, (select run_id from blocker) as blocker`
 
 /**
- * Waits until nobody is moving the task's runs from one state to another, and keeps it so for the rest of
- * the transaction: a run that is claimed or put off while it is being cancelled would escape.
+ * Waits until no other transaction is changing the state of the task's runs, and locks them for the rest of this transaction: a
+ * run that is claimed or postponed while it is being cancelled would escape.
  */
 export const lockRuns = ({ taskId, runId }: { taskId: string; runId: string | null }) => sql`
   select run_id from agenda
@@ -313,10 +321,10 @@ export const lockRuns = ({ taskId, runId }: { taskId: string; runId: string | nu
   order by run_id for update`
 
 /**
- * Ends what is waiting (pending, retrying, held, deferred, or a manual run not yet fired) as cancelled, and asks the
- * workers to stop what is running. The rows must be locked before, by `lockRuns`. A row in ready that a claim
- * has locked is left to that claim, which waits for ours in agenda and then finds that it leads nowhere.
- * With `runId` only that run is meant; the chain of a `delay` task then goes on, else it ends.
+ * Ends waiting runs (pending, retrying, held, deferred, or a manual run not yet fired) as cancelled, and asks the workers to
+ * stop the running ones. The rows must have been locked by `lockRuns`. A `ready` row that a claim has locked is left to that
+ * claim, which waits for this transaction's lock in the agenda and then finds that the run is gone. With `runId`, only that run
+ * is cancelled, and the chain of a `delay` task continues; otherwise the chain ends.
  */
 export const cancelRuns = ({
   taskId,
@@ -354,11 +362,11 @@ export const cancelRuns = ({
   union all
   select run_id, true, worker_id, null from told`
 
-/** Locks the task whatever it is, as every change to it does. */
+/** Locks the task in any state, as every change to it does. */
 export const lockTaskRow = (taskId: string) => sql<{ id: string }>`
   select id from task where id = ${taskId} for update`
 
-/** Wakes the first of the runs that wait for an earlier one of their task; no row when none does. */
+/** Wakes the first of the runs that are held for an earlier run of their task; no row if there is none. */
 export const wakeHeld = (taskId: string) => sql<{ shard: number; at: number }>`
   update agenda set wake_at = date_trunc('milliseconds', clock_timestamp()), fence = fence + 1
   where state = 'held' and run_id = (
@@ -366,23 +374,23 @@ export const wakeHeld = (taskId: string) => sql<{ shard: number; at: number }>`
     order by kind = 'catchup', scheduled_for, run_id limit 1)
   returning shard, wake_at as at`
 
-/** A stretch of occurrences that did not run, and why. */
+/** A range of occurrences that did not run, and why. */
 export interface RangeSkip {
   readonly runId: string
   readonly taskId: string
   readonly projectId: string
   readonly version: number
-  /** What the occurrence after these counts as: what did not run was not counted. */
+  /** The ordinal of the next occurrence: occurrences that did not run are not counted. */
   readonly ordinal: number
   readonly first: number
   readonly last: number
   readonly count: number | null
   readonly reason: SkipReason
-  /** Set where they have failed rather than been skipped. */
+  /** Set if they have failed instead of being skipped. */
   readonly error?: { readonly code: string; readonly message: string } | null
 }
 
-/** One row that speaks for a stretch of occurrences that did not run. */
+/** Inserts one history row that covers a range of occurrences that did not run. */
 export const insertSkip = (skip: RangeSkip) => sql`
   insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, kind, state, reason, error)
   values (${skip.runId}, ${skip.taskId}, ${skip.projectId}, to_timestamp(${skip.first}::float8 / 1000), clock_timestamp(),

@@ -1,10 +1,10 @@
-/** The versions of a task: the one that holds stands in task, those before it in task_version. */
+/** The versions of a task: the current one is in `task`, earlier ones are in `task_version`. */
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { MAX_PAGE_BYTES, type PageRow } from '../database/page-bytes.ts'
 import { reading, sql } from '../database/sql.ts'
 import { withDefinitions } from './stored-definition.ts'
 
-/** All that one version of a task says, and how it came about. */
+/** One version of a task, with who created it and why. */
 export interface VersionRow extends PageRow {
   readonly version: number
   readonly isCurrent: boolean
@@ -22,12 +22,14 @@ export interface VersionRow extends PageRow {
 /** Which versions of a task to read. */
 export interface VersionPage {
   readonly taskId: string
-  /** Only versions before this one; null: from the latest on. */
+  /** Only versions before this one; null to begin with the latest. */
   readonly before: number | null
   readonly limit: number
 }
 
-/** Versions of a task, the latest first, as many as a page may hold and two at least. Both tables are read along their keys. */
+/**
+ * Returns versions of a task, latest first, as many as a page may hold but at least two. Both tables are read along their keys.
+ */
 export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
   reading(
     sql<VersionRow>`
@@ -54,14 +56,14 @@ export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
     withDefinitions,
   )
 
-/** How a version came about. */
+/** Who created a version, and why. */
 export interface EditNote {
   readonly by: string | null
   readonly reason: string | null
   readonly rollbackOf: number | null
 }
 
-/** Remembers how the present version of a task came about. */
+/** Stores who created the current version of a task, and why. */
 export const insertEdit = (taskId: string, { by, reason, rollbackOf }: EditNote) => sql`
   insert into task_edit (task_id, version, made_at, made_by, reason, rollback_of)
   select id, version, updated_at, ${by}, ${reason}, ${rollbackOf}::integer from task where id = ${taskId}`

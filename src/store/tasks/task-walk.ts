@@ -1,15 +1,15 @@
 /**
- * Tasks whose state follows from their live rows, found by walking along the tasks, the newest first. Each task costs one
- * lookup in the agenda's index by task, which is there for other reasons: nothing is stored for these searches.
+ * Finds tasks in states that follow from their live rows, by walking along the tasks, newest first. Each task costs one lookup
+ * in the agenda's index by task, which exists for other reasons: nothing is stored for these searches.
  */
 import type { TaskState } from '../../core/task/task.ts'
 import { part, sql } from '../database/sql.ts'
 import { isAskedFor, type TaskQuery } from './tasks.ts'
 
-/** Tasks that one statement examines. To examine more, continue after the last of them. */
+/** Number of tasks that one statement examines. To examine more, continue after the last of them. */
 export const TASKS_PER_SLICE = 10_000
 
-/** States that the task row does not tell. */
+/** States that cannot be determined from the task row alone. */
 export type WalkedState = Exclude<TaskState, 'paused' | 'cancelled'>
 
 export const isWalked = (state: TaskState | undefined): state is WalkedState =>
@@ -18,12 +18,12 @@ export const isWalked = (state: TaskState | undefined): state is WalkedState =>
 /** Which tasks to find. */
 export interface SliceQuery extends Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'> {
   readonly state: WalkedState
-  /** Tasks after which the walk may end early. */
+  /** Number of matching tasks after which the walk may end early. */
   readonly wanted: number
   readonly slice?: number
 }
 
-/** A task in the state that was asked for, or the last one of a slice that was examined to its end. */
+/** A task in the requested state, or the last one of a slice that was examined completely. */
 export interface WalkedTask {
   readonly id: string
   readonly isInState: boolean
@@ -45,7 +45,7 @@ export const tasksInSlice = ({ wanted, slice = TASKS_PER_SLICE, ...q }: SliceQue
   order by id desc
   limit ${wanted}`
 
-/** What the row that ends a pause or a skip stands for is no run: it is never claimed, and its kind tells it from the others. */
+/** A `resume` or `skip` row is not a run: it is never claimed, and its kind distinguishes it from runs. */
 const IN_STATE: Readonly<Record<WalkedState, ReturnType<typeof part>>> = {
   running: part`(select exists (select from agenda where task_id = t.id and state = 'running' offset 0))`,
   pending: part`(
@@ -56,7 +56,7 @@ const IN_STATE: Readonly<Record<WalkedState, ReturnType<typeof part>>> = {
                   else bool_and(state = 'scheduled' and kind in ('occurrence', 'resume', 'skip'))
                        and (bool_or(kind = 'occurrence') or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual') end
       from agenda where task_id = t.id)`,
-  // The index alone decides here for a task that is not finished.
+  // For a task that is not finished, the index alone answers this.
   finished: part`not (select exists (select from agenda where task_id = t.id and kind not in ('resume', 'skip') offset 0))
       and definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' is distinct from 'manual'`,
 }

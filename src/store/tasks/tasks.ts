@@ -1,4 +1,4 @@
-/** Tasks as rows: making them, finding them, and telling where each one stands. */
+/** Tasks as rows: inserts and finds them, and derives their states. */
 import { fileIdsOf } from '../../core/action/action-files.ts'
 import type { TaskDefinition, TaskState } from '../../core/task/task.ts'
 import { type EntryOrigin, entryTime, numberedEntryId } from '../audit-log/audit-log.ts'
@@ -17,7 +17,7 @@ export interface OpenRun {
   readonly losses: number
 }
 
-/** A task as it is read, with what follows from its live rows. */
+/** A task as read, with what follows from its live rows. */
 export interface TaskRow extends PageRow {
   readonly id: string
   readonly projectId: string
@@ -42,7 +42,7 @@ export interface TaskRow extends PageRow {
   readonly openRun: OpenRun | null
 }
 
-/** A task to store, with its first occurrence. */
+/** A task to insert, with its first occurrence. */
 export interface NewTask {
   readonly id: string
   readonly projectId: string
@@ -68,25 +68,25 @@ export interface FirstPause {
   readonly recordedUntil: number
 }
 
-/** The row that a task begins with. */
+/** The first row of a task in the agenda. */
 export interface FirstRow {
   readonly runId: string
   readonly at: number
   readonly delayMs: number | null
-  /** By how much it is put off, if it is. */
+  /** Its jitter, if it has any. */
   readonly jitterMs?: number | null
 }
 
-/** An answer to remember under an Idempotency-Key. */
+/** A response to store under an Idempotency-Key. */
 export interface RememberedAnswer {
   readonly key: string
   readonly fingerprint: Buffer
   readonly status: number
-  /** The body as JSON text, stored as text: as jsonb it would come back with its members in another order. */
+  /** The body as JSON text, stored as a JSON string: as jsonb it would be returned with its members in another order. */
   readonly answer: string
 }
 
-/** Tasks to store together. */
+/** Tasks to insert together. */
 export interface TasksToInsert {
   readonly tasks: readonly NewTask[]
   readonly remember: RememberedAnswer | null
@@ -95,10 +95,10 @@ export interface TasksToInsert {
 }
 
 /**
- * Stores any number of tasks with their first occurrences and their entries in the audit log, and with them the answer that a
- * repetition of the request will get. When the key is already taken nothing is stored and `stored` is 0; a concurrent
- * request with the same key waits here until the first one has committed. The project is locked as a foreign key would
- * lock it, but once for all tasks; without it nothing is stored, because a task must have one.
+ * Inserts any number of tasks with their first occurrences and their entries in the audit log, together with the response that
+ * a repetition of the request will get. If the key is already in use, nothing is inserted and `stored` is 0; a concurrent
+ * request with the same key waits here until the first one has committed. The project is locked as a foreign key would lock it,
+ * but once for all tasks; if it does not exist, nothing is inserted, because a task must have a project.
  */
 export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
   const { projectId } = origin
@@ -139,7 +139,7 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
       from input cross join c
     )${uses.length === 0 ? part`` : part`, ${secretUses(projectId, uses)}`}${files.length === 0 ? part`` : part`, ${fileUses(projectId, files)}`}
     select count(*)::integer as stored from stored`
-  // It only inserts: there is one plan, however many tasks there are.
+  // The statement only inserts, so its plan is the same for any number of tasks.
   return keepingPlan(statement, 'always')
 }
 
@@ -166,18 +166,18 @@ const NO_PAUSES: ReturnType<typeof pausesOf> = {
   told: part`'{"version":1}'`,
 }
 
-/** The secrets that tasks refer to: most refer to none. */
+/** Returns the secrets that tasks refer to; most refer to none. */
 const usesOf = (tasks: readonly NewTask[]): SecretUse[] =>
   tasks.flatMap(({ id: taskId, definition: { secrets } }) => (secrets ? { taskId, names: secrets } : []))
 
-/** The files that tasks name: only programs name any. */
+/** Returns the files that tasks refer to; only programs refer to any. */
 const fileUsesOf = (tasks: readonly NewTask[]): FileUse[] =>
   tasks.flatMap(({ id: taskId, definition: { action } }) => {
     const fileIds = action.type === 'exec' ? fileIdsOf(action) : []
     return fileIds.length === 0 ? [] : { taskId, fileIds }
   })
 
-/** Remembers an answer within a transaction; no row means that the key was answered already. */
+/** Stores a response within a transaction; no row if the key already has one. */
 export const rememberAnswer = (
   projectId: string,
   { key, fingerprint, status, answer }: RememberedAnswer,
@@ -198,27 +198,30 @@ export const forgetAnswers = (olderThanHours: number) => sql`
   delete from idempotency where created_at < now() - make_interval(hours => ${olderThanHours}::integer)`
 
 /**
- * Finds tasks of a project, newest first, each with its state. What is not asked for is null. The state
- * is derived from the task's live rows, which an index leads to; nothing about runs is kept on the task.
+ * Selects tasks of a project, newest first. The state of a task is derived from its live rows, which are found through an
+ * index; nothing about runs is stored on the task.
  */
 export interface TaskQuery {
   readonly projectId: string
   readonly id?: string | undefined
   readonly ids?: readonly string[] | undefined
   readonly key?: string | undefined
-  /** One that the task row does not tell takes the ids of the tasks that may be in it: see task-walk.ts and active-tasks.ts. */
+  /**
+   * A state that cannot be determined from the task row also needs `ids`, the tasks that may be in it: see task-walk.ts and
+   * active-tasks.ts.
+   */
   readonly state?: TaskState | undefined
   readonly type?: string | undefined
   readonly tag?: string | undefined
   readonly owner?: string | undefined
-  /** Part of the name or key, in any case. */
+  /** Part of the name or key, ignoring case. */
   readonly text?: string | undefined
-  /** Only tasks older than this id. */
+  /** Only tasks with a lower id. */
   readonly before?: string | undefined
   readonly limit: number
 }
 
-/** Tasks with all that they say, as many as a page may hold. */
+/** Returns tasks with their definitions, as many as a page may hold. */
 export const findTasks = (q: TaskQuery) =>
   reading(
     sql<TaskRow>`
@@ -233,7 +236,7 @@ export const findTasks = (q: TaskQuery) =>
     withDefinitions,
   )
 
-/** Tasks that a query asks for, each with its state. */
+/** The tasks that a query selects, each with its state. */
 export const tasksFound = (q: TaskQuery) => part`
   select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition, t.brief,
          t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
@@ -273,7 +276,7 @@ export const tasksFound = (q: TaskQuery) => part`
   order by t.id desc
   limit ${q.limit}`
 
-/** What a task itself says of a query. Pauses and cancellations have indexes of their own. */
+/** The conditions of a query on the task row. Paused and cancelled tasks have their own indexes. */
 export const isAskedFor = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => part`
   project_id = ${q.projectId} and deleted_at is null ${STATES_OF_A_TASK[q.state ?? ''] ?? part``}
     and (${q.type ?? null}::text is null or action_type = ${q.type ?? null})

@@ -1,6 +1,6 @@
 /**
- * What tells for what a run waited at an instant that has passed. Nothing is recorded for this: runs that were in progress then
- * are in history with their beginning and end, and nodes and stretches without a scheduler are remembered for a while.
+ * Finds out what a run was waiting for at a past instant. Nothing is recorded for this purpose: the runs in progress at that
+ * time are in history with their start and end, and nodes and unwatched periods are kept for a while.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import type { Workers } from '../../core/why/now.ts'
@@ -8,12 +8,12 @@ import { part, reading, sql } from '../database/sql.ts'
 import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 import { candidates, type Needs } from './why.ts'
 
-/** Ends after the instant that are looked at, of runs and of attempts. */
+/** Maximum number of ends after the instant to examine, for runs and for attempts. */
 export const MAX_ENDS_EXAMINED = 20_000
-/** Rows of each shard that are looked at for runs that are still in progress. */
+/** Maximum number of rows of each shard to examine for runs that are still in progress. */
 const MAX_LIVE_PER_SHARD = 1_000
 
-/** Whose runs to find. */
+/** Which runs to find. */
 export interface KeyAt {
   readonly projectId: string
   readonly key: string
@@ -21,15 +21,15 @@ export interface KeyAt {
   readonly limit: number
 }
 
-/** A run that was in progress, with what tells which key of which queue it counted against. */
+/** A run that was in progress, with what determines its queue and its concurrency key. */
 interface InProgress {
   readonly runId: string
   readonly definition: StoredDefinition
 }
 
 /**
- * Runs of tasks with a concurrency key that were in progress at an instant. What was in progress then has ended since, or is
- * live; ends come in the order in which they happened, so the search is bounded by how many there were since.
+ * Returns runs with a concurrency key that were in progress at an instant. Such a run has ended since, or is live; ends are
+ * ordered by time, so the search is limited by how many there have been since.
  */
 export const inProgressWithKey = (query: KeyAt) =>
   reading(selectInProgress(query), (rows) =>
@@ -81,11 +81,11 @@ const selectInProgress = ({ projectId, key, at, limit }: KeyAt) => sql<InProgres
   order by h.run_id
   limit ${limit}`
 
-/** The queue that a run was triggered into, where that is another than its task's. */
+/** Returns the queue into which a run was triggered if it overrides the queue of the task. */
 export const overriddenQueue = (runId: string) => sql<{ queue: string | null }>`
   select override ->> 'queue' as queue from run_override where run_id = ${runId}`
 
-/** Workers that were there at an instant: how many, and how many of them offered what is needed. */
+/** Counts the workers that were alive at an instant, and those of them that offered what is needed. */
 export const workersAt = ({ at, ...needs }: Needs & { readonly at: number }) => sql<
   Pick<Workers, 'alive' | 'capable'>
 >`

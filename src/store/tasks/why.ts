@@ -1,6 +1,6 @@
 /**
- * What tells why a task is not running: its live rows, where they wait and who could serve them; and for an instant that
- * has passed, what was recorded about it. Each statement reads a bounded range of an index.
+ * The data that explains why a task is not running: its live rows, where they wait and which workers could take them; for a
+ * past instant, what was recorded about it. Each statement reads a bounded range of an index.
  */
 import { HTTP_LABEL } from '../../core/run/own-labels.ts'
 import type { LiveRun, Waiting, Workers } from '../../core/why/now.ts'
@@ -10,7 +10,7 @@ import { list, type Part, part, sql } from '../database/sql.ts'
 import { isForActors } from '../queues/gates.ts'
 import { nextStartAt } from '../queues/rates.ts'
 
-/** A pause that lasts, as the task has it. */
+/** The current pause of a task. */
 export interface PauseNow {
   readonly pauseReason: string | null
   readonly resumeAt: number | null
@@ -21,7 +21,7 @@ export interface PauseNow {
 export const pauseNow = (taskId: string) => sql<PauseNow>`
   select pause_reason as "pauseReason", resume_at as "resumeAt", next_ordinal as "nextOrdinal", awaits_files and paused_at is not null as "awaitsFiles" from task where id = ${taskId}`
 
-/** The live rows of a task, what was due first before the others, and what those wait for that wait beside their lane. */
+/** Returns the live rows of a task, earliest due first, with the line for which those in a side lane wait. */
 export const liveRuns = ({ taskId, limit }: { taskId: string; limit: number }) => sql<
   LiveRun & { lane: number; priority: number; line: string | null }
 >`
@@ -31,7 +31,10 @@ export const liveRuns = ({ taskId, limit }: { taskId: string; limit: number }) =
   from agenda where task_id = ${taskId}
   order by scheduled_for, run_id limit ${limit}`
 
-/** The queue, the key and the labels behind a lane, as far as they are known, and how much waits there before a run. */
+/**
+ * Returns the queue, the concurrency key and the labels of a lane, as far as they are known, and how many runs wait there
+ * before a run.
+ */
 export const waitingIn = ({
   lane,
   before,
@@ -63,18 +66,19 @@ export const waitingIn = ({
   ) p on true
   limit 1`
 
-/** What a worker must offer. */
+/** What a worker must offer to take a run. */
 export interface Needs {
   readonly projectId: string
   readonly labels: readonly string[]
-  /** Null: an action, which nodes perform, and those remote workers that may be given it. */
+  /** Null for any other action, which nodes perform, and remote workers that may be given it. */
   readonly handler: string | null
   readonly queue: string
 }
 
 /**
- * Those of the workers that were there (`n`) that a run could be for, and whether each offers what it needs. Nodes perform all that is of
- * no handler; remote workers of the project perform handlers, programs, and calls of tasks that ask for labels.
+ * Those workers, among the nodes `n` that were alive, for which a run could be intended, and whether each offers what the run
+ * needs. Nodes perform everything without a handler; remote workers of the project perform handlers, programs, and calls of
+ * tasks that require labels.
  */
 export const candidates = ({ projectId, labels, handler, queue }: Needs, wasThere: Part): Part => part`(
     select n.concurrency, r.id is not null as remote, coalesce(r.labels, n.labels) @> ${texts(labels)}::text[]
@@ -88,13 +92,13 @@ export const candidates = ({ projectId, labels, handler, queue }: Needs, wasTher
 
 const texts = (labels: readonly string[]) => list(labels, (label) => label)
 
-/** Workers that are alive, of nodes or of the users' own, how many of them offer what is needed, and with how many places. */
+/** Counts the living workers, of nodes and remote ones, those of them that offer what is needed, and their slots. */
 export const workersFor = (needs: Needs) => sql<Workers>`
   select count(*)::integer as alive, count(*) filter (where able)::integer as capable, count(*) filter (where able and remote)::integer as remote,
          coalesce(sum(concurrency) filter (where able), 0)::integer as places
   from ${candidates(needs, part`n.dead_at is null`)} w`
 
-/** Who watches one slice of the agenda. */
+/** Returns the owner of a shard and when it last reported. */
 export const watcherOf = (shard: number) => sql<{
   owner: string | null
   watchedUntil: number
@@ -103,7 +107,7 @@ export const watcherOf = (shard: number) => sql<{
   select owner, watched_until as "watchedUntil", (extract(epoch from clock_timestamp() - watched_until) * 1000)::float8 as "silentMs"
   from ${watchedShards} s where id = ${shard}::smallint`
 
-/** Runs of a task that were due at or before an instant, live or ended, the latest first. */
+/** Returns runs of a task that were due at or before an instant, live or ended, latest first. */
 export const runsUpTo = ({
   taskId,
   at,
@@ -128,13 +132,13 @@ export const runsUpTo = ({
   ) r
   order by "scheduledFor" desc, "runId" desc limit ${limit}`
 
-/** Attempts of a run that were followed by another, in order. */
+/** Returns the attempts of a run that were followed by another, in order. */
 export const attemptsOf = ({ runId, from }: { runId: string; from: number }) => sql<PastAttempt>`
   select run_id as "runId", number, outcome, started_at as "startedAt", ended_at as "endedAt"
   from attempt where run_id = ${runId} and ended_at >= to_timestamp(${from}::float8 / 1000) - interval '1 day'
   order by number limit 100`
 
-/** The pause that a task was in at an instant. */
+/** Returns the pause that a task was in at an instant. */
 export const pauseAt = ({ taskId, at }: { taskId: string; at: number }) => sql<Pause>`
   select * from (
     select paused_at as "pausedAt", resumed_at as "resumedAt", reason from task_pause
