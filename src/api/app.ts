@@ -103,30 +103,33 @@ export type App = FastifyInstance<
 
 export interface AppOptions {
   readonly facilities: Facilities
-  /** For what is read about every caller: connections that requests cannot use up, so that workers are heard beside slow lists. */
+  /**
+   * Database connections for what is read about every caller. Other requests cannot use them up, so requests of workers are
+   * served even while slow lists are read.
+   */
   readonly callersDb: Queryable
   readonly keys: KeyBook
   /** How people sign in. */
   readonly people: Pick<SignInOptions, 'sessions' | 'provider'>
   readonly readiness: Readiness
-  /** Attends to workers of the users' own. */
+  /** Handles requests of remote workers. */
   readonly remoteWorkers: RemoteWorkers
-  /** Hears about single attempts. */
+  /** Handles reports about single attempts. */
   readonly attemptReports: AttemptReports
-  /** Tries subscriptions out. */
+  /** Sends test deliveries to subscriptions. */
   readonly tester: SubscriptionTester
   readonly log: Logger
   readonly installation: Installation
   readonly connections: ConnectionLimits
-  /** The database is slow when a simple question takes longer than this. */
+  /** The database counts as slow if a simple query takes longer than this. */
   readonly slowDatabaseMs: number
-  /** What the server shows that it is; null where it speaks without TLS. */
+  /** The server's certificate; null if it serves without TLS. */
   readonly certificate: Certificate | null
-  /** What is shown to people; null without a built dashboard. */
+  /** The files of the dashboard; null if it was not built. */
   readonly dashboard: DashboardFiles | null
 }
 
-/** Longer than any key or id, so that a parameter that is too long is refused by its schema. */
+/** Longer than any key or id, so that a parameter that is too long is rejected by its schema. */
 const MAX_PARAM_CHARACTERS = 8_192
 
 export async function createApp({
@@ -245,7 +248,7 @@ export async function createApp({
   return app
 }
 
-/** Fastify tells at level info what the banner tells anyway. */
+/** Raises the level of Fastify's log: at level info it only repeats the startup banner. */
 function quieter(log: Logger): FastifyBaseLogger {
   return log.child({}, { level: log.level === 'info' ? 'warn' : log.level }) as FastifyBaseLogger
 }

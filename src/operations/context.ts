@@ -10,33 +10,33 @@ import type { WakeUps } from '../transport/wake-ups.ts'
 import type { RefusedRequests } from './audit-log/refused-requests.ts'
 import type { WriteCheck } from './server/write-check.ts'
 
-/** What every call on a node works with: the database, its time, and a way to wake other parts. */
+/** What every operation on a node needs: the database, its clock, and a way to wake other parts. */
 export interface Facilities {
   readonly db: Database
-  /** Whether the database can be written to. It has a connection of its own. */
+  /** Checks whether the database accepts writes, over a connection of its own. */
   readonly writeCheck: WriteCheck
   readonly clock: Clock
   readonly wakeUps: WakeUps
   readonly lanes: LaneRegistry
   /** The keys that secrets are encrypted with. */
   readonly vault: Vault
-  /** Signs addresses, and tells which are good. */
+  /** Signs addresses and verifies their signatures. */
   readonly addresses: AddressSigner
   /** How often nodes send a heartbeat. */
   readonly heartbeatMs: number
-  /** A shard whose owner is silent for longer than this is unwatched. */
+  /** A shard whose owner sends no heartbeat for longer than this is unwatched. */
   readonly shardTakeoverMs: number
-  /** Occurrences that were unwatched for no longer than this run late instead of being misfires. */
+  /** Occurrences of an unwatched period no longer than this run late instead of counting as misfires. */
   readonly misfireGraceMs: number
-  /** How long dead nodes are remembered. */
+  /** For how long dead nodes are kept. */
   readonly deadNodeMinutes: number
-  /** Takes requests that are refused for who sent them, for the audit log. */
+  /** Collects requests that are rejected because of their sender, for the audit log. */
   readonly refusedRequests: Pick<RefusedRequests, 'note'>
   /** Limits of projects that set none of their own. */
   readonly limits: ScheduleLimits
-  /** Bytes of the largest file. */
+  /** Maximum size of a file, in bytes. */
   readonly maxFileBytes: number
-  /** The highest limits of programs, and the labels of the worker that they are of; null where this node runs none. */
+  /** The maximum limits of programs, and the labels of the worker that has them; null if this node runs no programs. */
   readonly programMaxima: ProgramMaxima | null
   /** Private networks that tasks of this installation may reach. */
   readonly privateReach: 'all' | readonly string[]
@@ -48,7 +48,7 @@ export interface ProgramMaxima extends LimitValues {
   readonly labels: readonly string[]
 }
 
-/** Who calls an operation. */
+/** The caller of an operation. */
 export type Actor =
   /** A program with a key; `projectId` is null for a key of the installation. */
   | {
@@ -59,33 +59,33 @@ export type Actor =
       readonly projectId: string | null
       readonly address: string | null
     }
-  /** Somebody who has signed in. */
+  /** A person who has signed in. */
   | { readonly kind: 'person'; readonly id: string; readonly name: string; readonly address: string | null }
-  /** A worker that has registered, by its token. */
+  /** A registered worker, identified by its token. */
   | { readonly kind: 'worker'; readonly id: string; readonly address: string | null }
-  /** Somebody without a credential: on an open server, or before they have signed in. */
+  /** A caller without a credential: on an open server, or before signing in. */
   | { readonly kind: 'anonymous'; readonly address: string | null }
   /** Belfry itself. */
   | { readonly kind: 'system'; readonly part: string }
 
-/** The request that a call comes from, as the audit log names it. */
+/** The request that a call comes from, as recorded in the audit log. */
 export interface CallRequest {
   readonly id: string
-  /** Why, in the caller's own words. */
+  /** The reason that the caller gave. */
   readonly reason: string | null
 }
 
-/** One call of an operation: in which project, who acts, and what they may do. */
+/** One call of an operation: the project, the actor, and what the actor may do. */
 export interface Call {
   readonly projectId: string
   readonly actor: Actor
   readonly grant: Grant
   readonly reach: Reach
-  /** Absent for what Belfry does by itself. */
+  /** Absent if Belfry itself makes the call. */
   readonly request?: CallRequest | undefined
 }
 
-/** What an operation gets. It is made for each call; nothing keeps one for later calls. */
+/** What an operation receives. It is created for each call and not kept for later calls. */
 export interface Context extends Facilities, Call {}
 
 export const contextOf = (
@@ -100,7 +100,7 @@ export const contextOf = (
   request,
 })
 
-/** What a part of Belfry does by itself, in a project. */
+/** Returns a call that a part of Belfry itself makes, in a project. */
 export const systemCall = (part: string, projectId: string): Call => ({
   projectId,
   actor: { kind: 'system', part },
@@ -108,7 +108,7 @@ export const systemCall = (part: string, projectId: string): Call => ({
   reach: UNLIMITED,
 })
 
-/** Who acts, in a few words for people: as a change is signed. */
+/** Returns the actor's name for people, as recorded with a change. */
 export function nameOf(actor: Actor): string | null {
   switch (actor.kind) {
     case 'key':

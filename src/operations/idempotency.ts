@@ -1,7 +1,7 @@
 /**
- * One answer for one Idempotency-Key. The key and the answer are stored in the transaction that does the
- * work, so that of several requests with one key, on any nodes, one does it; the others wait for its
- * commit and then get its answer, byte for byte.
+ * One response per Idempotency-Key. The key and the response are stored in the transaction that does the work. Of several
+ * requests with one key, on any nodes, one does the work; the others wait for its commit and then return its response, byte for
+ * byte.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { Refusal } from '../core/errors.ts'
@@ -9,28 +9,28 @@ import type { Queryable } from '../store/database/database.ts'
 import { type RememberedAnswer, rememberAnswer, rememberedAnswer } from '../store/tasks/tasks.ts'
 import type { Context } from './context.ts'
 
-/** One request that may be repeated: its key, and what tells whether a repetition is the same request. */
+/** A request that may be repeated: its key, and a fingerprint by which a repetition is recognised as the same request. */
 export interface Repeatable {
   readonly key: string
   readonly fingerprint: Buffer
-  /** The answer is given again as the JSON text that it was: it may be too long to be read at once. */
+  /** Whether a replay returns the stored JSON text as it is: it may be too long to parse at once. */
   readonly isText?: boolean
 }
 
-/** What the first request with a key was answered. */
+/** The response to the first request with a key. */
 export interface FirstAnswer {
   readonly status: number
-  /** JSON text already when it is a string; pieces of such text where it is too long to be held at once. */
+  /** A string is JSON text already; a value too long to hold in memory at once is given as pieces of such text. */
   readonly body: unknown
 }
 
-/** What a request is answered, for the first time or again. */
+/** The response to a request, whether it is the first one or a repetition. */
 export interface Answer extends FirstAnswer {
-  /** The answer was given before; nothing was done this time. */
+  /** Whether this is a stored response; if so, nothing was done this time. */
   readonly isReplay: boolean
 }
 
-/** The same for a body that is read in pieces, which are told one after another. */
+/** Builds a `Repeatable` for a body that is read in pieces, which are added in order. */
 export class PiecewiseRepeatable {
   readonly #key: string
   readonly #hash: Hash
@@ -56,10 +56,10 @@ export function repeatable(key: string, request: { method: string; url: string; 
   return { key, fingerprint }
 }
 
-/** Another request with the same key was committed first; this one must leave nothing behind. */
+/** Another request with the same key was committed first; this one must be rolled back. */
 export class AnsweredMeanwhile extends Error {}
 
-/** Does the work, unless it was done under this key before: then the answer is the one given then. */
+/** Does the work, unless a request with this key has already done it: then returns the stored response. */
 export async function answerOnce(
   context: Context,
   repeat: Repeatable | null,
@@ -71,7 +71,7 @@ export async function answerOnce(
   try {
     return { ...(await work()), isReplay: false }
   } catch (error) {
-    // Whatever stood in the way may be what the first request with this key has left there.
+    // The error may be caused by what the first request with this key has stored.
     const answered = await replay(context, repeat)
     if (answered) return answered
     throw error
@@ -85,7 +85,7 @@ export function toRemember(
   return { key, fingerprint, status, answer: typeof body === 'string' ? body : JSON.stringify(body) }
 }
 
-/** Stores the answer in the transaction that makes it true. */
+/** Stores the response in the transaction that does the work. */
 export async function remember(
   tx: Queryable,
   projectId: string,
@@ -96,7 +96,7 @@ export async function remember(
   if (!remembered) throw new AnsweredMeanwhile()
 }
 
-/** What was answered to the first request with this key; refused when that was another request. */
+/** Returns the response to the first request with this key; throws if that was a different request. */
 async function replay(
   { db, projectId }: Context,
   { key, fingerprint, isText = false }: Repeatable,

@@ -1,17 +1,17 @@
-/** Shown again for at least this long, and for twenty times as long as it took to make. */
+/** How long an answer is shared: twenty times as long as it took to compute, at least `SHOWN_AGAIN_MS`. */
 const SHOWN_AGAIN_MS = 1_000
 const SHOWN_PER_MS = 20
 const LONGEST_SHOWN_MS = 30_000
 
 /**
- * An answer that is the same for everybody who asks: it is made once and given to all who ask within a moment. The longer it took to
- * make, the longer it is kept, so that any number of readers cost a bounded share of the database.
+ * An answer that is the same for all callers: it is computed once and shared by all callers within a short time. The longer it
+ * took to compute, the longer it is kept, so any number of readers cost a bounded share of the database.
  */
 class SharedAnswer<T> {
   #made: Promise<T> | undefined
   #validUntil = 0
 
-  /** `make` may close over the caller's context: it is called at most once for all who share the answer. */
+  /** `make` may use the caller's context: it is called at most once for all callers that share the answer. */
   get(make: () => Promise<T>): Promise<T> {
     if (this.#made && performance.now() < this.#validUntil) return this.#made
     const startedAt = performance.now()

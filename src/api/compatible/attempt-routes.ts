@@ -1,6 +1,6 @@
 /**
- * How whoever runs a program says that it goes on, and how it ended: with the token of the attempt, which is good for nothing else.
- * docs/reference/compatibility.md describes it.
+ * Routes with which the runner of a program reports that it is alive and how it ended. They need the token of the attempt,
+ * which is valid for nothing else. docs/reference/compatibility.md describes them.
  */
 import type { FastifyRequest } from 'fastify'
 import type { TokenAttempt } from '../../core/access/token-attempt.ts'
@@ -62,7 +62,7 @@ export function attemptRoutes(app: App, attempts: AttemptReports): void {
 
 const NO_REASON = 'The program failed without a reason.'
 
-/** The attempt that a request is about. The token of a worker does not name one. */
+/** Returns the attempt that a request is about. The token of a worker does not identify one. */
 function attemptFrom({ attempt }: FastifyRequest): TokenAttempt {
   if (attempt) return attempt
   throw new Refusal('unknown_token', 'Send the token of the attempt, not that of the worker.')

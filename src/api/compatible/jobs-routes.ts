@@ -1,7 +1,7 @@
 /**
- * Jobs, as four calls: submit, retrieve all of a user, delete, and the history of one. A job is a task that pings
- * its `code_location`, or runs it where that is a file; a user is the owner of tasks, and an execution is a run. A thin translation onto the
- * operations of `/v1`; docs/reference/compatibility.md describes it.
+ * Jobs, as four calls: submit, retrieve all of a user, delete, and the history of one. A job is a task that pings its
+ * `code_location`, or runs it if it is a file; a user is the owner of tasks, and an execution is a run. These routes only
+ * translate to the operations of `/v1`; docs/reference/compatibility.md describes them.
  */
 
 import { z } from 'zod'
@@ -40,7 +40,7 @@ import {
   SubmitJob,
 } from './jobs-schemas.ts'
 
-/** Jobs or executions of one page. */
+/** Number of jobs or executions per page. */
 export const JOB_LIST_LIMIT = 1_000
 
 const tags = ['compatibility']
@@ -114,7 +114,7 @@ export function jobRoutes(app: App): void {
     '/delete_job',
     { schema: remove, config: { access: 'edit', isOfQueue: true } },
     async ({ body: { user_id, job_id }, context }) => {
-      // Somebody else's job is as good as none.
+      // Another user's job is reported as not found.
       if ((await getJob(context, job_id)).owner !== user_id) noJob(job_id)
       await endTask(context, job_id, 'delete')
       return { user_id, job_id }
@@ -167,7 +167,10 @@ function toCreateTask({ user_id, schedule, code_location }: SubmitJob): TaskInpu
   return parsed.value
 }
 
-/** An instant, an interval, or else a cron expression, which says best what is wrong with something that is none. */
+/**
+ * Reads an instant, an interval, or else a cron expression, whose parser gives the most helpful error for text that is none of
+ * these.
+ */
 function readSchedule(text: string): unknown {
   if (parseInstant(text).ok) return { type: 'once', at: text }
   if (parseDuration(text).ok) return { type: 'every', interval: text }
@@ -180,7 +183,7 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ['/schedule', '/schedule'],
 ]
 
-/** A refusal with the names that this interface has for things. */
+/** Returns the error with the field names of this interface. */
 function inItsWords(refusal: Refusal, { schedule }: SubmitJob): Refusal {
   if (refusal.problems.length === 0) return refusal
   return invalidInput(
@@ -201,7 +204,7 @@ function translated({ pointer, detail }: Problem): Problem {
   return { pointer: FIELDS.find(([prefix]) => pointer.startsWith(prefix))?.[1] ?? pointer, detail }
 }
 
-/** The task that a job is; in the words of this interface when there is none. */
+/** Returns the task of a job; if there is none, throws an error in the terms of this interface. */
 async function getJob(context: Context, id: string): Promise<TaskRow> {
   const [row] = await context.db.run(findTasks({ projectId: context.projectId, id, limit: 1 }))
   return row ?? noJob(id)
@@ -222,7 +225,7 @@ function present({ id, owner, definition, openRun, nextAt }: BriefTask): Job {
   }
 }
 
-/** As `submit_job` would take it, where it could be. */
+/** Returns the schedule in the form that `submit_job` accepts, if it has one. */
 function writtenSchedule(schedule: Schedule): string {
   switch (schedule.type) {
     case 'once':

@@ -1,6 +1,6 @@
 /**
- * Tasks that run an uploaded program, named by numbers: create one, upload its file to a signed address, and see what became of
- * it. A thin translation onto the operations of `/v1`; docs/reference/compatibility.md describes it.
+ * Tasks that run an uploaded program and are identified by numbers: create one, upload its file to a signed address, and read
+ * its status. These routes only translate to the operations of `/v1`; docs/reference/compatibility.md describes them.
  */
 import type { FastifyRequest } from 'fastify'
 import { invalidInput, type Problem, Refusal } from '../../core/errors.ts'
@@ -27,7 +27,7 @@ import {
 } from './program-schemas.ts'
 import { presentProgram } from './program-status.ts'
 
-/** Attempts of a task that are listed, the latest. */
+/** Number of attempts of a task to list, the latest ones. */
 const MAX_ATTEMPTS = 1_000
 
 const tags = ['compatibility']
@@ -135,7 +135,10 @@ async function readProgram(context: Context, number: number): Promise<ProgramTas
   return presentProgram(task, facts)
 }
 
-/** A task that is to be run, or is being run, stays as it is; one that has ended runs again. */
+/**
+ * Pauses a task that has neither ended nor a run in progress, or makes it run: resumes it if it is paused, and runs it again if
+ * it has ended. Any other task stays as it is.
+ */
 async function setProducible(context: Context, number: number, isProducible: boolean): Promise<void> {
   const { task } = await findNumberedTask(context, number)
   const [pause] = await context.db.run(pauseNow(task.id))
@@ -158,7 +161,7 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ['/tracingId', '/tracing_id'],
 ]
 
-/** A refusal with the names that this interface has for things. */
+/** Returns the error with the field names of this interface. */
 function inItsWords(refusal: Refusal): Refusal {
   if (refusal.problems.length === 0) return refusal
   return invalidInput(refusal.problems.map(translated))

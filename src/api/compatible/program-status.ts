@@ -1,4 +1,7 @@
-/** What a task that runs a program looks like in this interface. Nothing of it is stored: it follows from the task, its file and its attempts. */
+/**
+ * Presents a task that runs a program, in the form of this interface. Nothing of it is stored: it is derived from the task, its
+ * file and its attempts.
+ */
 
 import { utc } from '../../core/values/utc.ts'
 import { numberOf } from '../../operations/tasks/numbered-task.ts'
@@ -6,12 +9,12 @@ import type { AttemptTime } from '../../store/history/attempts.ts'
 import type { OpenRun, TaskRow } from '../../store/tasks/tasks.ts'
 import type { ProgramTask } from './program-schemas.ts'
 
-/** What is known about a task besides itself. */
+/** What is known about a task besides its own row. */
 export interface ProgramFacts {
   /** Attempts of all its runs, oldest first. */
   readonly attempts: readonly AttemptTime[]
   readonly isFileReady: boolean
-  /** It is paused only until its file has arrived. */
+  /** Whether it is paused only because its file has not arrived. */
   readonly awaitsFile: boolean
 }
 
@@ -48,12 +51,12 @@ const DEFAULT_REASONS: Readonly<Record<string, string>> = {
   worker_lost: 'The worker stopped sending heartbeats.',
 }
 
-/** A task without a time has the instant of its creation. */
+/** Returns the set time of the task; null if there is none, in which case the task has the instant of its creation. */
 function scheduledAt({ definition: { schedule }, createdAt }: TaskRow): string | null {
   return schedule.type !== 'once' || schedule.at === utc(createdAt) ? null : utc(Date.parse(schedule.at))
 }
 
-/** A run that was taken from the schedule and waits for a worker. */
+/** Returns the due instant of a run that was taken from the schedule and waits for a worker. */
 const waitingSince = (openRun: OpenRun | null): number[] =>
   openRun?.state === 'pending' ? [openRun.scheduledFor] : []
 

@@ -1,7 +1,7 @@
 /**
- * The `/tasks` interface: a command is a sleep, `recurring` is a delay after each run, and every task shows
- * one of four statuses. A thin translation onto the operations of `/v1`; docs/reference/compatibility.md
- * has the table of statuses. It answers a bad request with 400 and nothing else.
+ * The `/tasks` interface: a command is a sleep, `recurring` is a delay after each run, and every task has one of four statuses.
+ * These routes only translate to the operations of `/v1`; docs/reference/compatibility.md has the table of statuses. Every
+ * invalid request gets status 400.
  */
 
 import type { FastifyError } from 'fastify'
@@ -26,7 +26,7 @@ import { problems } from '../http/schemas/problem-document.ts'
 import { CreateTask } from '../resources/tasks/schemas.ts'
 import { ScheduleTaskRequest, TaskResponse } from './tasks-schemas.ts'
 
-/** Tasks of one page. */
+/** Number of tasks per page. */
 export const LIST_LIMIT = 1_000
 
 const tags = ['compatibility']
@@ -112,7 +112,7 @@ const TRANSLATED: Partial<Record<RefusalCode, RefusalCode>> = {
   database_overloaded: 'internal',
 }
 
-/** A refusal with the statuses and field names that this interface knows. */
+/** Returns the error with the statuses and field names of this interface. */
 function inItsWords(refusal: Refusal): Refusal {
   const code = TRANSLATED[refusal.code]
   if (code === undefined) return refusal
@@ -154,7 +154,7 @@ function present(row: BriefTask): TaskResponse {
   }
 }
 
-/** What a task does in the one word that this interface has for it. */
+/** Describes the action of a task in the single `command` field of this interface. */
 function commandOf(action: Action): string {
   if (action.type === 'sleep') return action.duration
   return `${action.type} ${targetOfAction(maskedAction(action))}`

@@ -1,14 +1,14 @@
 /**
- * Who sends a request, and whether they may. It is decided from the head of the request alone, before its body is read and
- * before anything is read for the caller. Every route declares the access that it needs, next to its schema:
+ * Authenticates and authorizes requests. Both happen from the head of the request alone, before its body is read and before
+ * anything is read for the caller. Every route declares the access that it needs, next to its schema:
  *
- *     app.get('/v1/tasks', { schema: list, config: { access: 'read' } }, …)
+ * app.get('/v1/tasks', { schema: list, config: { access: 'read' } }, …)
  *
  * A route that declares none keeps the server from starting.
  *
- * Credentials of each kind are the business of an authenticator. They are asked in order, and the first that finds a
- * credential of its kind decides: it answers with a principal, or refuses one that is not good with `unauthenticated`.
- * To accept another kind, such as the session of somebody who has signed in, add an authenticator.
+ * An authenticator handles credentials of one kind. The authenticators are tried in order, and the first that finds a
+ * credential of its kind decides: it returns a principal, or rejects an invalid credential with `unauthenticated`. To accept
+ * another kind, add an authenticator.
  */
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import {
@@ -38,7 +38,7 @@ import { onceClosed } from './once-closed.ts'
 import { reasonOf } from './reason.ts'
 import { bearerOf, isForwarded } from './request.ts'
 
-/** Finds credentials of one kind. Null: the request carries none of this kind. */
+/** Finds credentials of one kind; returns null if the request has none of this kind. */
 export type Authenticator = (request: FastifyRequest) => Principal | null | Promise<Principal | null>
 
 /** A route and the access that it needs. */
@@ -52,43 +52,43 @@ export interface AccessedRoute {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the caller must be allowed. */
+    /** The access that the caller needs. */
     access?: Access
     /** The parameter `name` of the path names the project, instead of a header. */
     isProjectInPath?: boolean
-    /** So may `project` in the query: browsers send no headers of ours when they open a stream. */
+    /** The query parameter `project` may name the project too: browsers cannot send custom headers when they open a stream. */
     isProjectInQuery?: boolean
-    /** Whoever has an address that was signed for this purpose needs no other credential. */
+    /** An address signed for this purpose needs no other credential. */
     signedFor?: string
     /** The token of a single attempt is good enough: the request may then be about that attempt alone. Only with the access `token`. */
     isByAttempt?: boolean
     /**
-     * The request may last, so it is cut off when the caller's credential ends: a stream of events, one that is a stream
-     * only when it asks for events, a worker that waits for runs, or bytes that are sent as fast as the client takes them.
+     * The request may last, so it is ended when the caller's credential ends: a stream of events; one that is a stream only if
+     * the client asks for events; a worker that waits for runs; or bytes that are sent as fast as the client reads them.
      */
     lasting?: 'stream' | 'stream_if_asked' | 'wait' | 'transfer'
     /**
-     * The request changes tasks, runs or workers of one queue, and its operation refuses a key that is limited to others;
-     * or it adds something that no task uses yet. Whatever else changes something is refused to keys that are limited to queues.
+     * The request changes tasks, runs or workers of one queue, and its operation rejects keys limited to other queues; or it
+     * adds something that no task uses yet. All other changes are rejected for keys that are limited to queues.
      */
     isOfQueue?: boolean
   }
 
   interface FastifyInstance {
-    /** Every route, and what its caller must be allowed. */
+    /** Every route, and the access that its caller needs. */
     accessTable: AccessedRoute[]
   }
 
   interface FastifyRequest {
-    /** What the operations that the request asks for work with. */
+    /** The context for the operations of the request. */
     context: Context
-    /** Who sends the request, and in which project, as far as it was found out; for requests that are refused. */
+    /** The sender of the request and its project, as far as they are known; used if the request is rejected. */
     caller: { readonly actor: Actor; readonly projectId: string | null } | null
-    /** What was signed in the address of the request; null where its sender has shown another credential. */
+    /** The claims signed in the address of the request; null if its sender has used another credential. */
     signed: SignedClaims | null
-    /** The worker that the request comes from; null on routes of other access than `token`. */
+    /** The worker that sent the request; null on routes with an access other than `token`. */
     worker: RemoteWorker | null
-    /** The attempt whose token the request carries; null where it carries another one. */
+    /** The attempt whose token the request has; null if it has another one. */
     attempt: TokenAttempt | null
   }
 }
@@ -101,13 +101,13 @@ export interface AuthenticationOptions {
   readonly remoteWorkers: Pick<RemoteWorkers, 'authenticate' | 'find'>
 }
 
-/** Longer names are shown in part. */
+/** Longer project names are truncated in error messages. */
 const MAX_NAME_CHARACTERS = 100
 
 /** The header by which callers with access to several projects name one. */
 export const PROJECT_HEADER = 'belfry-project'
 
-/** Must be called before the routes are registered: it looks at each of them. */
+/** Must be called before the routes are registered, because it inspects each of them. */
 export function authenticateRequests(app: App, options: AuthenticationOptions): void {
   requireDeclarations(app)
   app.decorateRequest('context')
@@ -126,7 +126,7 @@ export function authenticateRequests(app: App, options: AuthenticationOptions): 
   })
 }
 
-/** Who calls, as the access of the route wants it. What may last ends with the credential. */
+/** Returns the call, authorized for the access of the route. A lasting request is ended with the credential. */
 async function callFor(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -157,7 +157,7 @@ async function callFor(
   return callOf(principal, request, access, options.projects)
 }
 
-/** What the address of the request was signed for; null if it is not signed. */
+/** Returns the claims that the address of the request was signed with; null if it is not signed. */
 async function signedOf(
   request: FastifyRequest,
   { facilities }: AuthenticationOptions,
@@ -173,7 +173,7 @@ async function signedOf(
   return verified.claims
 }
 
-/** The call of a client with a signed address: it may do only what the address was signed for. */
+/** Returns the call of a client with a signed address: it may do only what the address was signed for. */
 async function signedCall(
   signed: SignedClaims,
   request: FastifyRequest,
@@ -201,7 +201,7 @@ function refuseArchived(
 
 const configOf = (request: FastifyRequest) => request.routeOptions.config
 
-/** Lists the routes, and fails the start where one does not say who may call it. */
+/** Lists the routes, and fails the start if one of them declares no access. */
 function requireDeclarations(app: App): void {
   const declared: RouteOptions[] = []
   app.addHook('onRoute', (route) => void declared.push(route))
@@ -252,7 +252,7 @@ const publicCall = (request: FastifyRequest): Call => ({
   reach: UNLIMITED,
 })
 
-/** Whoever asks who they are need not be anybody in a project. */
+/** Returns the call of a principal that asks who it is, which needs no role in any project. */
 const selfCall = ({ actor, grant, homeProjectId, reach }: Principal): Call => ({
   projectId: homeProjectId ?? DEFAULT_PROJECT_ID,
   actor,
@@ -260,7 +260,7 @@ const selfCall = ({ actor, grant, homeProjectId, reach }: Principal): Call => ({
   reach,
 })
 
-/** The call that a principal makes: in the project that it names or belongs to, when it may. */
+/** Returns the call of a principal, in the project that it names or belongs to, if it has access. */
 async function callOf(
   { actor, grant, homeProjectId, reach }: Principal,
   request: FastifyRequest,
@@ -295,11 +295,11 @@ const workersNeedKeys = () =>
     'Workers register with an API key, not with the session of a person. Create a key with the role worker.',
   )
 
-/** Whether a request changes what is not in one queue. */
+/** Returns whether a request changes anything outside a single queue. */
 const changesMore = (request: FastifyRequest, access: GrantedAccess): boolean =>
   access !== 'read' && request.method !== 'GET' && request.method !== 'HEAD' && !configOf(request).isOfQueue
 
-/** The project that a request names, in its path or its header. */
+/** Returns the project that a request names in its path, its query or its header. */
 function projectNameIn(request: FastifyRequest): string | undefined {
   const { isProjectInPath, isProjectInQuery } = configOf(request)
   const inQuery = isProjectInQuery ? (request.query as { readonly project?: unknown }).project : undefined
@@ -312,7 +312,10 @@ function projectNameIn(request: FastifyRequest): string | undefined {
 /** It cannot be archived, so it need not be looked up. */
 const DEFAULT_PROJECT = { id: DEFAULT_PROJECT_ID, name: 'default', isArchived: false }
 
-/** The worker that a request comes from. Its tokens are good for as long as the key is that it registered with, and where that is. */
+/**
+ * Returns the worker that sent a request. Its token is valid as long as the key that it registered with, and only from the
+ * networks of that key.
+ */
 async function workerOf(
   request: FastifyRequest,
   { remoteWorkers, keys, facilities }: AuthenticationOptions,
@@ -337,7 +340,7 @@ const workerCall = ({ id, projectId, queues }: RemoteWorker, { ip }: FastifyRequ
   reach: { ...UNLIMITED, queues },
 })
 
-/** Ends the response when the credential does. Whoever comes again is refused. */
+/** Ends the response when the credential ends. Another request is then rejected. */
 function cutOff({ raw }: FastifyReply, onEnd: (end: () => void) => () => void): void {
   onceClosed(
     raw,

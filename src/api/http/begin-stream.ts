@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Begins a response of server-sent events, which goes on until one side ends it. */
+/** Begins a response of server-sent events, which lasts until either side ends it. */
 export function beginStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   response.on('error', () => response.destroy())
   response.writeHead(200, {

@@ -1,6 +1,6 @@
 /**
- * Bodies: JSON in UTF-8 and nothing else, looked through before it is parsed. Parsing cannot be interrupted, so no piece of
- * text is parsed that holds more than a bounded number of values; a body that is a long list is parsed item by item.
+ * Parses bodies: JSON in UTF-8 only, scanned before it is parsed. Parsing cannot be interrupted, so no text is parsed at once
+ * that contains more than a bounded number of values; a body that is a long list is parsed item by item.
  */
 
 import { isUtf8 } from 'node:buffer'
@@ -13,12 +13,12 @@ import { mapInTurns } from '../../runtime/turns.ts'
 import type { App } from '../app.ts'
 import { BODY_BOUNDS, scanBody } from './validation/scan-body.ts'
 
-/** What a body may have, where a route says nothing else. */
+/** Maximum size of a body, unless a route sets another. */
 export const BODY_LIMIT = 1024 * 1024
 
 type ParseText = (text: string) => unknown
 
-/** An empty body counts as none: many clients announce JSON on every request, also on those that need no body. */
+/** An empty body counts as no body: many clients send a JSON content type with every request, even if it needs no body. */
 export function parseJsonBodies(app: App): void {
   const parseText = textParser(app)
   app.removeAllContentTypeParsers()
@@ -38,12 +38,12 @@ export function parseJsonBodies(app: App): void {
 export interface ListBody {
   readonly member: string
   readonly maxItems: number
-  /** Of one item as JSON. */
+  /** Maximum size of one item as JSON. */
   readonly maxItemBytes: number
   readonly maxItemValues?: number
 }
 
-/** For the routes of a scope: their bodies come with the items of the list as `ListItem`. */
+/** Parses the bodies of the routes in a scope: the items of the list are passed as `ListItem`. */
 export function parseListBodies(app: App, { member, maxItems, maxItemBytes, maxItemValues }: ListBody): void {
   const parseText = textParser(app)
   const bounds = {
@@ -85,7 +85,7 @@ function itemsOf(
   })
 }
 
-/** Fastify's own parser, which refuses members that would reach for a prototype. */
+/** Returns Fastify's own parser, which rejects members that would change a prototype. */
 function textParser(app: App): ParseText {
   const parser = app.getDefaultJsonParser('error', 'error')
   return (text) => {
@@ -99,7 +99,7 @@ function textParser(app: App): ParseText {
   }
 }
 
-/** Bytes that are no UTF-8 would silently become other text. */
+/** Rejects bytes that are not UTF-8, which would otherwise silently become other text. */
 function refuseOtherEncodings(body: Buffer): void {
   if (!isUtf8(body)) throw new Refusal('malformed_request', 'The body is not valid UTF-8.')
 }

@@ -1,6 +1,6 @@
 /**
- * Long answers as gzip, for clients that take it: a list is a tenth as long then. It is done by threads beside the event
- * loop. Streams of events go past this, and so do files of the dashboard, which the build has compressed.
+ * Compresses long responses with gzip, for clients that accept it: this makes a list ten times smaller. Compression runs on
+ * threads beside the event loop. It excludes streams of events, and files of the dashboard, which the build has compressed.
  */
 import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
@@ -10,11 +10,14 @@ import type { App } from '../app.ts'
 
 const compress = promisify(gzip)
 
-/** Shorter answers fit a few packets either way; an answer about one task mostly does. */
+/** Shorter responses fit into a few packets anyway, as most responses about one task do. */
 export const COMPRESSED_FROM_BYTES = 4_096
 /** Twice as fast as the usual level, for answers that are a tenth longer. */
 const LEVEL = 3
-/** Answers that are compressed at once, each with 256 kB for the work. Beyond that they go as they are. */
+/**
+ * Maximum number of responses that are compressed at once, each with 256 kB of memory. Beyond that, responses are sent
+ * uncompressed.
+ */
 const MAX_AT_ONCE = 32
 const WORKERS = '/v1/worker/'
 
@@ -39,13 +42,13 @@ export function compressAnswers(app: App): void {
   })
 }
 
-/** An answer may depend on several things. */
+/** A response may vary by several headers. */
 function addVary(reply: FastifyReply, name: string): void {
   const known = reply.getHeader('vary')
   reply.header('vary', known === undefined ? name : `${known}, ${name}`)
 }
 
-/** What is sent as a stream of JSON is long. */
+/** A stream of JSON counts as long. */
 function isLongJson(reply: FastifyReply, payload: unknown): payload is string | Readable {
   return (
     (payload instanceof Readable ||
@@ -55,7 +58,10 @@ function isLongJson(reply: FastifyReply, payload: unknown): payload is string | 
   )
 }
 
-/** An answer to HEAD has no body; and workers, which ask all the time and mostly from nearby, are answered at once. */
+/**
+ * A response to HEAD has no body; and workers, which send many requests and mostly from nearby, should get their response
+ * without delay.
+ */
 const isWelcome = ({ method, url, headers }: FastifyRequest): boolean =>
   method !== 'HEAD' && !url.startsWith(WORKERS) && acceptsGzip(headers['accept-encoding'])
 

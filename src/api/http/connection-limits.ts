@@ -1,29 +1,29 @@
 import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
 import { type Certificate, secureOptions } from './tls/certificate.ts'
 
-/** How much clients may take of the server before they have asked for anything. */
+/** Limits on the resources that a client can use before its request is handled. */
 export interface ConnectionLimits {
-  /** The head of a request has to be there after this time. */
+  /** Time within which the head of a request must arrive. */
   readonly headersTimeoutMs: number
-  /** And all of it, its body included, after this. */
+  /** Time within which the whole request must arrive, including its body. */
   readonly requestTimeoutMs: number
-  /** Bytes of the head of a request. */
+  /** Maximum bytes of the head of a request. */
   readonly maxHeaderBytes: number
-  /** An answer has to be taken within this time. */
+  /** Time within which the client must read a response. */
   readonly responseTimeoutMs: number
-  /** Open at once; what comes beyond is closed. */
+  /** Maximum number of open connections; further ones are closed. */
   readonly maxConnections: number
-  /** Streams that one caller may have open. */
+  /** Maximum number of open streams per caller. */
   readonly maxStreams: number
 }
 
-/** Node looks for requests that are late this often: a quarter of the time that they have, and each second at least. */
+/** Node checks for late requests this many times within their time limit, and at least every second. */
 const CHECKS = 4
 const LONGEST_PAUSE_MS = 1_000
 
 type ServerOptions = Pick<FastifyHttpOptions<RawServerDefault>, 'requestTimeout' | 'http'>
 
-/** What Fastify makes its server with. With a certificate it speaks TLS, and a handshake is part of the head. */
+/** Returns Fastify's server options. With a certificate the server uses TLS, and the handshake counts as part of the head. */
 export function serverOptions(
   { headersTimeoutMs, requestTimeoutMs, maxHeaderBytes }: ConnectionLimits,
   certificate: Certificate | null,
@@ -32,7 +32,7 @@ export function serverOptions(
   const connectionsCheckingInterval = Math.min(LONGEST_PAUSE_MS, Math.ceil(headersTimeout / CHECKS))
   const http = {
     headersTimeout,
-    // Whole requests are timed by SlowSenders, which know uploads.
+    // SlowSenders limits the time of whole requests, because it treats uploads differently.
     requestTimeout: 0,
     connectionsCheckingInterval,
     maxHeaderSize: maxHeaderBytes,

@@ -1,6 +1,6 @@
 /**
- * Which pages of other sites may read answers: those of origins that the operator has named, and nobody else. They come
- * with a key of their own: cookies are never accepted from them, so no answer allows credentials.
+ * Decides which pages of other sites may read responses: only those of origins that the operator has named. They need an API
+ * key: cookies are never accepted from them, so no response allows credentials.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
@@ -8,12 +8,12 @@ import type { App } from '../app.ts'
 /** How long a browser may cache the response to a preflight request. */
 const MAX_AGE_SECONDS = 600
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
-/** What the API reads of a request, beyond what every page may send. */
+/** Request headers that the API reads, beyond those that every page may send. */
 const REQUEST_HEADERS =
   'authorization, belfry-reason, content-type, idempotency-key, if-match, last-event-id, traceparent'
-/** And what it says beside an answer that a page wants to know. */
+/** Response headers that a page may read. */
 const ANSWER_HEADERS = 'etag, link, location, ratelimit, ratelimit-policy, retry-after, x-request-id'
-/** Files of the dashboard are kept by caches, for which an answer must not depend on who asked. */
+/** Caches keep the files of the dashboard, so responses with them must not depend on the origin. */
 const ASSETS = /^\/assets\//
 
 export function answerOtherOrigins(app: App, allowedOrigins: readonly string[]): void {

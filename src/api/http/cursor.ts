@@ -1,4 +1,4 @@
-/** Lists in pages. A cursor is the position of the last item of a page, as opaque text. */
+/** Paginates lists. A cursor is the position of the last item of a page, as opaque text. */
 import { invalidInput } from '../../core/errors.ts'
 import { EARLIEST_INSTANT, LATEST_INSTANT } from '../../core/schedule/zone.ts'
 import type { PageRow } from '../../store/database/page-bytes.ts'
@@ -8,7 +8,7 @@ type Position = readonly (string | number)[]
 export const encodeCursor = (position: Position): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url')
 
-/** The position again, if it has the expected shape; a cursor that was made up is refused. */
+/** Decodes a cursor; throws if it does not have the expected shape. */
 export function decodeCursor<T extends Position>(
   text: string | undefined,
   isPosition: (value: unknown) => value is T,
@@ -18,7 +18,7 @@ export function decodeCursor<T extends Position>(
     const position: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
     if (isPosition(position)) return position
   } catch {
-    // Not JSON: the refusal below says so.
+    // Not JSON: rejected below.
   }
   throw invalidInput([
     {
@@ -28,7 +28,7 @@ export function decodeCursor<T extends Position>(
   ])
 }
 
-/** Whether a number from a cursor is an instant that the database can be asked about. */
+/** Returns whether a number from a cursor is an instant that the database can represent. */
 export const isInstant = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= EARLIEST_INSTANT && (value as number) < LATEST_INSTANT
 
@@ -40,8 +40,8 @@ interface PageOptions<Row, Item> {
 }
 
 /**
- * A page of at most `limit` items. That there is a next page one row more than that tells, or the last row itself where the
- * list was cut because of its length.
+ * Returns a page of at most `limit` items. There is a next page if there is one row more than that, or if the last row says
+ * that the list was cut because of its size.
  */
 export function pageOf<Row, Item>(
   rows: readonly (Row & PageRow)[],

@@ -1,14 +1,14 @@
-/** Errors as problem documents (RFC 9457): what was wrong, where, and what would be right; never a stack. */
+/** Presents errors as problem documents (RFC 9457): what was wrong, where, and what would be correct; never a stack trace. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { REFUSALS, Refusal, type RefusalCode } from '../../core/errors.ts'
 import { troubleOf } from '../../store/database/database-trouble.ts'
 import type { App } from '../app.ts'
 import { setCommonHeaders } from './security-headers.ts'
 
-/** A problem's type names it for ever; docs/reference/errors.md explains each. */
+/** Prefix of problem types, which never change; docs/reference/errors.md explains each of them. */
 const PROBLEM_TYPES = 'urn:belfry:problem'
 export const PROBLEM_TYPE = 'application/problem+json'
-/** Addresses are repeated in answers up to this length. */
+/** Maximum length of a path that is repeated in a response. */
 const MAX_PATH_CHARACTERS = 200
 
 export function handleErrors(app: App): void {
@@ -17,13 +17,13 @@ export function handleErrors(app: App): void {
   )
 }
 
-/** States that end only when an operator has done something, and are not worth asking about each second. */
+/** Errors that last until an operator acts, so that retrying each second is pointless. */
 const LASTING: ReadonlySet<RefusalCode> = new Set(['database_read_only', 'database_full'])
 
-/** Seconds after which it makes sense to ask again. */
+/** Returns the seconds after which a client should retry. */
 export const retryAfter = (code: RefusalCode) => (LASTING.has(code) ? '5' : '1')
 
-/** Sends a refusal. */
+/** Sends an error response. */
 export function refuse(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status } = REFUSALS[refusal.code]
   setCommonHeaders(request, reply)
@@ -52,12 +52,12 @@ export function problemDocument(refusal: Refusal, { path, requestId }: { path: s
   }
 }
 
-/** The address of a request without its query, cut to a length that can be repeated. */
+/** Returns the path of a request, without its query and cut to a bounded length. */
 export function pathOf({ url }: { url: string }): string {
   return (url.split('?')[0] ?? '').slice(0, MAX_PATH_CHARACTERS)
 }
 
-/** What an error means for whoever sent the request. */
+/** Returns the error response for an error. */
 export function toRefusal(error: FastifyError, request: FastifyRequest): Refusal {
   if (error instanceof Refusal) return error
   const trouble = troubleOf(error)
@@ -74,7 +74,7 @@ export function toRefusal(error: FastifyError, request: FastifyRequest): Refusal
   )
 }
 
-/** Fastify's own refusals, in our words. */
+/** Translates Fastify's own errors into Belfry's. */
 function fastifyRefusal(error: FastifyError, request: FastifyRequest): Refusal | undefined {
   const { code, statusCode, message } = error
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')

@@ -1,7 +1,7 @@
 /**
- * Whom a proxy names in `X-Forwarded-For`. Some proxies add ports and brackets, which are left out here: addresses are
- * compared with networks and counted by. What is no address at all, and everything that stands before it, is not
- * looked at: nobody vouches for it.
+ * Normalises `X-Forwarded-For`. Some proxies add ports and brackets, which are removed here, because addresses are compared
+ * with networks and used as keys of counters. An entry that is not an address, and everything before it, is ignored, because no
+ * trusted proxy has confirmed it.
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
@@ -20,7 +20,7 @@ export function readForwardedFor(app: App): void {
   })
 }
 
-/** The addresses at the end of the header, which the proxies that are nearest have added. */
+/** Returns the addresses at the end of the header, which the nearest proxies have added. */
 export function addressesIn(header: string): string {
   const entries = header.split(',').map((entry) => addressOf(entry.trim()))
   return entries.slice(entries.lastIndexOf(null) + 1).join(', ')

@@ -7,7 +7,7 @@ import type { Readiness } from './readiness.ts'
 import { BROWSER_RULES } from './security-headers.ts'
 import { type Certificate, secureOptions } from './tls/certificate.ts'
 
-/** Probes ask one thing on one connection; whoever is slower than this is no probe. */
+/** Probes send one request per connection; a client slower than this is not a probe. */
 const REQUEST_TIMEOUT_MS = 5_000
 const MAX_CONNECTIONS = 64
 
@@ -15,13 +15,13 @@ export interface HealthServerOptions {
   readonly readiness: Readiness
   readonly host: string
   readonly port: number
-  /** Null where it speaks without TLS. */
+  /** Null if it serves without TLS. */
   readonly certificate: Certificate | null
 }
 
 /**
- * `/healthz` and `/readyz` of a node without the api role, on a port of its own. It tells nothing else, so it needs
- * no key and answers under any host name.
+ * Serves `/healthz` and `/readyz` of a node without the api role, on a separate port. It exposes nothing else, so it needs no
+ * key and accepts any host name.
  */
 export class HealthServer implements Service {
   readonly #options: HealthServerOptions

@@ -4,10 +4,10 @@ import type { App } from '../app.ts'
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
 /**
- * A page on the internet can make a browser on this machine send requests to a name that resolves to 127.0.0.1. Such
- * requests carry that name as Host; an open server must not answer them. What a proxy says about the name that it was
- * asked for is not looked at: such a page could say the same. Beyond loopback no server is open, and a key is
- * nothing that a page under another name could have.
+ * Protects an open server against DNS rebinding: a page on the internet can make a browser on this machine send requests to a
+ * name that resolves to 127.0.0.1. Such requests have that name as Host, and an open server must reject them. The host names in
+ * headers of proxies are ignored, since such a page could set them too. Only servers on loopback are open; all others need a
+ * key, which a page under another name cannot have.
  */
 export function guardHost(app: App, publicUrl: string | null): void {
   const publicHost = publicUrl === null ? null : new URL(publicUrl).host

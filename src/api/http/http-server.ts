@@ -9,20 +9,19 @@ export interface HttpServerOptions {
   readonly app: App
   readonly host: string
   readonly port: number
-  /** Hears the port, which the system may have chosen. */
+  /** Called with the port, which the system may have chosen. */
   readonly onListening?: (port: number) => void
 }
 
 /**
- * The application on a port. Stopping lets requests that are under way finish, and closes all other connections,
- * also those on which nothing was ever sent: clients make some in advance, and Node would wait a minute for
- * a request on each.
+ * Serves the application on a port. Stopping lets requests in progress finish and closes all other connections, including those
+ * on which nothing was ever sent: clients open some in advance, and Node would wait a minute for a request on each.
  */
 export class HttpServer implements Service {
   readonly #options: HttpServerOptions
-  /** Connections without a request under way. */
+  /** Connections without a request in progress. */
   readonly #waiting = new Set<Socket>()
-  /** Those that have not shown each other yet who they are, by where they come from and lead to. */
+  /** Connections whose TLS handshake is not complete, by the addresses and ports of both ends. */
   readonly #handshaking = new Map<string, Socket>()
   #isStopping = false
 
@@ -42,7 +41,7 @@ export class HttpServer implements Service {
     })
   }
 
-  /** Requests come on another socket than this one, which lies beneath it. */
+  /** Tracks a connection during its TLS handshake. Requests arrive on another socket, which is layered on top of this one. */
   #expect(socket: Socket): void {
     const route = routeOf(socket)
     this.#handshaking.set(route, socket)
@@ -87,10 +86,10 @@ export class HttpServer implements Service {
   }
 }
 
-/** No two open connections have the same. */
+/** Identifies a connection: no two open connections have the same addresses and ports. */
 const routeOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket) =>
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 
-/** Where a server answers. */
+/** Returns the URL of a server. */
 export const urlOf = ({ host, port, isSecure }: { host: string; port: number; isSecure: boolean }) =>
   `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -15,7 +15,7 @@ export const keyAuthenticator =
     if (text === null) return null
     const key = await keys.find(text)
     if (key) return principalOfKey(key, request, keys)
-    // Proxies in front of an open server may have credentials of their own.
+    // A proxy in front of an open server may send credentials of its own.
     if (await keys.isOpen()) return null
     throw new Refusal(
       'unauthenticated',
@@ -23,7 +23,7 @@ export const keyAuthenticator =
     )
   }
 
-/** Whoever shows a key, in whichever way. */
+/** Returns the principal of a valid key, however the key was sent. */
 export function principalOfKey(key: GoodKey, { ip }: FastifyRequest, keys: KeyBook): Principal {
   const { id, name, role, projectId, reach } = key
   requireNetwork(key, { ip })
@@ -37,7 +37,7 @@ export function principalOfKey(key: GoodKey, { ip }: FastifyRequest, keys: KeyBo
   }
 }
 
-/** Refuses a request from where the key cannot be used. */
+/** Rejects a request from a network in which the key may not be used. */
 export function requireNetwork(
   { networks }: Pick<GoodKey, 'networks'>,
   { ip }: Pick<FastifyRequest, 'ip'>,

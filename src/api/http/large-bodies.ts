@@ -1,18 +1,18 @@
 /**
- * Large requests take turns. To read, check, store and answer one takes several times its length in memory, so only so many
- * bytes of them are let in at once; the others wait before anything of their body is read, and are refused when that takes
- * too long. Requests of ordinary size never wait.
+ * Limits how many large requests are processed at once. Reading, validating, storing and answering one takes several times its
+ * length in memory, so only a bounded number of bytes is admitted at once; further requests wait before any of their body is
+ * read, and are rejected if that takes too long. Requests of ordinary size never wait.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
 import type { App } from '../app.ts'
 
-/** What is no longer than this is of ordinary size. */
+/** Maximum size of an ordinary request. */
 const ORDINARY_BYTES = 1024 * 1024
-/** Bytes of all large bodies that are read or worked on. */
+/** Maximum bytes of all large bodies that are read or processed at once. */
 const MAX_BYTES_AT_ONCE = 64 * 1024 * 1024
 const MAX_WAITING = 100
-/** Less than a request may take to arrive, so that whoever waits is told. */
+/** Shorter than the request timeout, so that a waiting client gets a response. */
 const MAX_WAIT_MS = 20_000
 
 interface Waiting {
@@ -28,7 +28,10 @@ export function takeLargeBodiesInTurn(app: App): void {
   })
 }
 
-/** How long a body may become: as it says, or as long as it may be. One that is too long is refused by its length alone. */
+/**
+ * Returns the announced length of a body, or the maximum if it is sent in chunks. Returns 0 for a body that is too long, which
+ * is rejected because of its length.
+ */
 function announcedBytes({ headers, routeOptions }: FastifyRequest): number {
   const limit = routeOptions.bodyLimit ?? 0
   if (headers['transfer-encoding'] !== undefined) return limit
@@ -40,9 +43,9 @@ class Turns {
   #bytes = 0
   #waiting: Waiting[] = []
 
-  /** Resolves when there is room, which is kept until the request was answered or its connection is gone. */
+  /** Resolves when there is room, and reserves it until the request was answered or its connection is closed. */
   enter(bytes: number, reply: FastifyReply): Promise<void> {
-    // Who is gone takes no turn: nobody would give it back.
+    // A closed connection must not enter: nothing would release its room.
     if (this.#waiting.length >= MAX_WAITING || reply.raw.destroyed) throw busy()
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -74,7 +77,7 @@ class Turns {
     this.#letIn()
   }
 
-  /** One after another, in the order they came; one alone is let in whatever its length. */
+  /** Admits requests in the order of their arrival; a single one is admitted whatever its length. */
   #letIn(): void {
     for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
       if (this.#bytes > 0 && this.#bytes + next.bytes > MAX_BYTES_AT_ONCE) return

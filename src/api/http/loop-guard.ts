@@ -1,13 +1,13 @@
 import { Refusal } from '../../core/errors.ts'
 import type { App } from '../app.ts'
 
-/** What every request that Belfry sends carries, and tasks cannot set. */
+/** Headers that every request from Belfry has, and that tasks cannot set. */
 const MARKS = ['belfry-task-id', 'belfry-subscription-id'] as const
 const OWN_USER_AGENT = /^belfry\//
 
 /**
- * Refuses what a task or a subscription sends. A worker does not connect to where its own process listens; by way of
- * another node, a proxy or a forwarded port a call can get here all the same, and then it shows what it is.
+ * Rejects requests of tasks and subscriptions. A worker does not connect to the address on which its own process listens, but a
+ * call can reach it through another node, a proxy or a forwarded port; these headers identify it.
  */
 export function guardLoops(app: App): void {
   app.addHook('onRequest', async ({ headers }) => {

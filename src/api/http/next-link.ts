@@ -1,10 +1,10 @@
-/** The next page of a list whose answer is a bare array, told by a `Link` header as RFC 8288 has it. */
+/** The next page of a list whose response is a bare array, given in a `Link` header as defined by RFC 8288. */
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { isUuid } from '../../core/ids.ts'
 import { Cursor } from './schemas/page.ts'
 
-/** Other parameters are none of ours: addresses of these lists were never looked at. */
+/** Other parameters are ignored, because these routes have never validated their query. */
 export const NextPage = z.looseObject({
   cursor: Cursor.describe('Cursor from the `Link` header of the previous page.'),
 })

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * Calls back once a response has ended or its client is gone: at once if that has happened already, while something else was awaited.
- * A listener that is added then would never be called, and what it gives back would be lost forever.
+ * Calls back once a response has ended or its client has disconnected; at once if that happened already, while the caller
+ * awaited something else. A listener added then would never be called, and what it releases would be lost.
  */
 export function onceClosed(response: ServerResponse, callback: () => void): void {
   if (response.destroyed) callback()

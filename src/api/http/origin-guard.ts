@@ -8,11 +8,10 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_SHOWN_CHARACTERS = 200
 
 /**
- * Any page that a browser shows can make it send requests here, also such that ask nobody first: a form, or a fetch
- * without a body. Browsers say which site they act for; whatever changes something is refused when that is another one.
- * Programs that are no browsers say nothing, and are let through. Reads are let through as well: only sites that the
- * operator has named may read the answer. Scheme and host are those that the browser has used, as far as a proxy
- * that is believed tells them.
+ * Protects against cross-site requests. Any page in a browser can make it send requests here, some without a preflight request:
+ * a form, or a fetch without a body. Browsers state which site they act for; a change is rejected if that is another site.
+ * Programs that are not browsers state nothing, and are admitted. Reads are admitted as well: only sites that the operator has
+ * named can read the response. Scheme and host are those that the browser used, as far as a trusted proxy reports them.
  */
 export function guardOrigin(app: App, { allowedOrigins, publicUrl }: OriginRules): void {
   const own = publicUrl === null ? [] : [publicUrl]
@@ -25,23 +24,29 @@ export function guardOrigin(app: App, { allowedOrigins, publicUrl }: OriginRules
   })
 }
 
-/** What tells our own pages from others. */
+/** What distinguishes Belfry's own pages from others. */
 export interface OriginRules {
-  /** Other sites whose pages may change things, with a key of their own: a session is for our own pages alone. */
+  /** Other sites whose pages may make changes, with an API key: sessions are accepted from Belfry's own pages only. */
   readonly allowedOrigins: readonly string[]
-  /** Where our own pages are, besides at the address that a request came to. */
+  /** The address of Belfry's own pages, in addition to the one that a request was sent to. */
   readonly publicUrl: string | null
 }
 
-/** A cookie comes along whoever has made the browser send the request; a key has to be known. */
+/** A browser sends a cookie whichever page makes the request; a page must know a key to send it. */
 const actsBySession = (request: FastifyRequest, publicUrl: string | null): boolean =>
   bearerOf(request) === null && cookieOf(request, 'belfry', publicUrl) !== null
 
-/** What says nothing is no browser, or hides what it does: neither may use a session. What it says was found to be true before. */
+/**
+ * A request with neither header is not from a browser, or from one that hides its origin: neither may use a session.
+ * `foreignOrigin` has already checked the value of the headers.
+ */
 const saysItIsOurs = ({ headers }: FastifyRequest): boolean =>
   headers.origin !== undefined || headers['sec-fetch-site'] === 'same-origin'
 
-/** On whose behalf a browser sends the request when that is not our own page; null when it does not say whose. */
+/**
+ * Returns the foreign origin for which a browser sends the request; null if the browser does not name it; undefined if the
+ * request is not from a foreign page.
+ */
 function foreignOrigin(request: FastifyRequest, allowed: readonly string[]): string | null | undefined {
   const { headers, protocol, host } = request
   const { origin } = headers

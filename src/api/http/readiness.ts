@@ -1,7 +1,7 @@
 import type { WriteCheck } from '../../operations/server/write-check.ts'
 import { retryAfter } from './errors.ts'
 
-/** Where a node is in its life. Only one that serves is ready. */
+/** The lifecycle phase of a node. A node is ready only while it serves. */
 export type Phase = 'starting' | 'serving' | 'stopping'
 
 /** The answer of `/readyz`. */
@@ -16,8 +16,8 @@ export interface ReadinessAnswer {
 }
 
 /**
- * Whether this node can do its work: it has started, is not stopping, and its database can be written to. A node
- * that stops says so before its port closes, so that a load balancer sends its requests elsewhere in time.
+ * Whether this node can do its work: it has started, is not stopping, and its database accepts writes. A stopping node reports
+ * that it is not ready before its port closes, so that a load balancer redirects its requests in time.
  */
 export class Readiness {
   readonly #writeCheck: Pick<WriteCheck, 'trouble'>

@@ -1,4 +1,4 @@
-/** Why a request changes something, as the caller says it in the header `belfry-reason`. The audit log keeps it. */
+/** The reason for a change, given by the caller in the header `belfry-reason`. The audit log records it. */
 import type { FastifyRequest } from 'fastify'
 import { invalidInput } from '../../core/errors.ts'
 
@@ -7,7 +7,7 @@ export const MAX_REASON_CHARACTERS = 500
 
 const RULE = `must be UTF-8 text of at most ${MAX_REASON_CHARACTERS} characters`
 
-/** Headers are bytes, which Node shows as Latin-1; they are read as UTF-8, so that a reason may be written in any language. */
+/** Node decodes header bytes as Latin-1; this decodes them as UTF-8, so that a reason may be written in any language. */
 export function reasonOf({ headers }: FastifyRequest): string | null {
   const given = headers[REASON_HEADER]
   if (given === undefined || given === '') return null

@@ -1,4 +1,4 @@
-/** Notes requests that are refused for who sent them, for the audit log. */
+/** Notes requests that are rejected because of their sender, for the audit log. */
 import type { FastifyRequest } from 'fastify'
 import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { Refusal, type RefusalCode } from '../../core/errors.ts'
@@ -24,14 +24,14 @@ export function noteRefusedRequests(app: App, refusedRequests: Pick<RefusedReque
   })
 }
 
-/** A key that is refused where people sign in was a try to do so. */
+/** A key that is rejected at the sign-in route counts as a failed sign-in. */
 const actionFor = (
   code: RefusalCode,
   { routeOptions }: FastifyRequest,
 ): RefusedRequest['action'] | undefined =>
   code === 'unauthenticated' && routeOptions.url === '/auth/sign-in' ? 'signin.failed' : RECORDED[code]
 
-/** Who sent the request, as far as that was found out before it was refused. */
+/** Returns the sender of the request, as far as it was known before the request was rejected. */
 function callerOf({ id, ip, caller, context }: FastifyRequest, action: RefusedRequest['action']): Caller {
   const known = context ?? caller
   return {

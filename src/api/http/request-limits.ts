@@ -1,7 +1,7 @@
 /**
- * Holds requests to the rates of their project and their key, before their bodies are read. Answers say what is left in the
- * fields of draft-ietf-httpapi-ratelimit-headers. What workers send is not counted, nor are signed addresses, public routes and those by which
- * an admin reads and changes the limits.
+ * Enforces the request rates of projects and keys, before bodies are read. Responses report the remaining quota in the fields
+ * of draft-ietf-httpapi-ratelimit-headers. Not counted are requests of workers, signed addresses, public routes, and the routes
+ * with which an admin reads and changes the limits.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-/** Must be called after `authenticateRequests`: the caller is known then. */
+/** Must be called after `authenticateRequests`, which determines the caller. */
 export function limitRequests(
   app: App,
   { quotas, projects }: { readonly quotas: RequestQuotas; readonly projects: ProjectBook },
@@ -31,7 +31,7 @@ export function limitRequests(
   app.addHook('onRequest', async (request, reply) => {
     if (!isCounted(request)) return
     const { projectId, actor, reach } = request.context
-    // Whoever asks who they are need not be anybody in a project.
+    // A caller that asks who it is needs no role in any project.
     const isOfProject = request.routeOptions.config.access !== 'self'
     const project = isOfProject ? await projects.withId(projectId) : null
     const keyRate = actor.kind === 'key' ? reach.limits?.requestRate : null
@@ -57,7 +57,7 @@ function tell(reply: FastifyReply, { refusedBy, states }: QuotaDecision): void {
 
 const policyOf = ({ kind, policy }: QuotaState) => `"${kind}";q=${policy.burst};w=${policy.windowSeconds}`
 
-/** `r` is what is left, `t` when there will be more: at once where something is left. */
+/** `r` is the remaining quota, `t` the seconds until there is more: 0 if some remains. */
 const stateOf = ({ kind, remaining, opensInMs }: QuotaState) =>
   `"${kind}";r=${remaining};t=${Math.ceil(opensInMs / 1_000)}`
 

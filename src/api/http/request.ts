@@ -1,4 +1,4 @@
-/** What requests carry besides their body. */
+/** Request headers: their schemas and values. */
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Refusal } from '../../core/errors.ts'
@@ -31,7 +31,7 @@ export function idempotencyKeyOf(request: FastifyRequest): string | null {
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** The caller's trace context, when it is a valid one; runs of the task continue it. */
+/** Returns the caller's trace context if it is valid; runs of the task continue it. */
 export function traceparentOf(request: FastifyRequest): string | null {
   const value = request.headers['traceparent']
   return typeof value === 'string' && TRACEPARENT.test(value) ? value : null
@@ -39,17 +39,17 @@ export function traceparentOf(request: FastifyRequest): string | null {
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** What a request carries as `Authorization: Bearer`; null without it. */
+/** Returns the token in `Authorization: Bearer`; null if there is none. */
 export const bearerOf = ({ headers }: FastifyRequest): string | null =>
   BEARER.exec(headers.authorization ?? '')?.[1] ?? null
 
 export const EVENT_STREAM = 'text/event-stream'
 
-/** Whether whoever asks wants to be told by server-sent events. */
+/** Returns whether the client asks for server-sent events. */
 export const wantsEvents = ({ headers: { accept } }: FastifyRequest): boolean =>
   accept?.includes(EVENT_STREAM) === true
 
-/** What proxies add to the requests of others. */
+/** Headers that proxies add to forwarded requests. */
 const FORWARDED = [
   'forwarded',
   'via',
@@ -59,11 +59,11 @@ const FORWARDED = [
   'x-real-ip',
 ] as const
 
-/** Whether a request shows that a proxy has passed it on. Whoever sends it cannot take that away. */
+/** Returns whether a proxy has forwarded the request. The sender cannot remove the headers that show it. */
 export const isForwarded = ({ headers }: FastifyRequest): boolean =>
   FORWARDED.some((name) => headers[name] !== undefined)
 
-/** Who asks, in a few words. */
+/** Returns the name of the caller, for people. */
 export const callerOf = ({ context }: FastifyRequest): string | null => nameOf(context.actor)
 
 export const etag = (version: number): string => `"${version}"`

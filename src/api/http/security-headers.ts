@@ -1,19 +1,19 @@
 /**
- * What every answer tells browsers: not to guess at its type, not to show it inside other pages, not to run anything in
- * it, and not to tell other sites about it. Pages that people look at loosen the policy for themselves. Which sites may
- * read answers is decided beside (cross-origin.ts).
+ * Security headers of every response: browsers must not guess its type, show it inside other pages, run anything in it, or tell
+ * other sites about it. Pages for people relax the policy for themselves. cross-origin.ts decides which sites may read
+ * responses.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Headers for browsers that the answer carries, whoever sends it. */
+    /** Headers for browsers that the response has, whichever code sends it. */
     browserRules: Readonly<Record<string, string>>
   }
 }
 
-/** What holds for each answer, also for one to a request that could not be read. */
+/** Headers of every response, including those to requests that could not be parsed. */
 export const BROWSER_RULES: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -24,12 +24,12 @@ export const BROWSER_RULES: Readonly<Record<string, string>> = {
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 
-/** A browser that was here once by TLS does not come without it for a year. */
+/** A browser that has connected by TLS once uses nothing else for a year. */
 const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=31536000' }
 
 /**
- * `isStrict` for a server that speaks TLS itself and is reached under a name of its own: what a browser learns
- * about `localhost` would hold for every other server there.
+ * Sets the headers. `isStrict` is for a server that serves TLS itself and is reached by a name of its own: for `localhost`, the
+ * rule would apply to every other server there.
  */
 export function ruleBrowsers(app: App, { isStrict }: { isStrict: boolean }): void {
   const rules = isStrict ? { ...BROWSER_RULES, ...STRICT_TRANSPORT } : BROWSER_RULES
@@ -39,7 +39,7 @@ export function ruleBrowsers(app: App, { isStrict }: { isStrict: boolean }): voi
   })
 }
 
-/** What every answer carries. Nothing that comes from the tables is kept: it may be otherwise a moment later. */
+/** Sets the headers of every response. Responses must not be cached, because their data may change at any moment. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   for (const [name, value] of Object.entries(request.browserRules ?? BROWSER_RULES))

@@ -1,11 +1,11 @@
 /**
- * Answers as JSON text. They are built by us from typed rows; checking each against its schema again would only cost time. A
- * list may come to many megabytes: its items are written one by one, in turns with everything else that the process does.
+ * Serialises responses as JSON. Responses are built from typed rows; validating each against its schema again would only cost
+ * time. A list may have many megabytes: its items are serialised one by one, yielding to other work of the process.
  */
 import { mapInTurns } from '../../runtime/turns.ts'
 import type { App } from '../app.ts'
 
-/** An answer that is text already. */
+/** A response that is text already. */
 class Written {
   readonly text: string
 
@@ -24,7 +24,7 @@ export function serializeAnswers(app: App): void {
   })
 }
 
-/** An answer with a list that is worth taking apart. */
+/** A response with a list, which is serialised item by item. */
 interface ListAnswer {
   readonly items: readonly unknown[]
 }

@@ -16,7 +16,7 @@ export interface SessionAuthenticatorOptions {
   readonly publicUrl: string | null
 }
 
-/** Finds the sessions of people who are signed in at the dashboard, by the cookie of their browser. */
+/** Finds the sessions of people who are signed in to the dashboard, by the cookie of their browser. */
 export const sessionAuthenticator =
   ({ sessions, keys, publicUrl }: SessionAuthenticatorOptions): Authenticator =>
   async (request) => {
@@ -68,7 +68,7 @@ function person({ personId, email, name, subject, roles }: SessionRow, { ip }: F
   }
 }
 
-/** Of several roles in one place the strongest counts. */
+/** Of several roles in one place, the strongest applies. */
 export function grantOf(roles: readonly GivenRole[]): Grant {
   const add = (before: Role | null | undefined, role: Role) => (before ? stronger(before, role) : role)
   let installation: Role | null = null
@@ -80,6 +80,6 @@ export function grantOf(roles: readonly GivenRole[]): Grant {
   return { installation, projects }
 }
 
-/** Whoever has no role in the default project begins in one where they have. */
+/** A person with no role in the default project starts in a project in which they have one. */
 const homeOf = ({ installation, projects }: Grant): string | null =>
   installation !== null || projects.has(DEFAULT_PROJECT_ID) ? null : ([...projects.keys()][0] ?? null)

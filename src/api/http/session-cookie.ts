@@ -1,13 +1,13 @@
 /**
- * Cookies of the dashboard. Over HTTPS their names begin with `__Host-`, which browsers accept only for this host and from
- * this host, and only encrypted; so no neighbouring host can plant one.
+ * Cookies of the dashboard. Over HTTPS their names begin with `__Host-`, which browsers accept only from and for this host, and
+ * only over an encrypted connection, so no neighbouring host can plant one.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** The session, and what is needed while somebody is at the provider. */
+/** The session, and the state of a sign-in while the person is at the provider. */
 export type CookieName = 'belfry' | 'belfry-sign-in'
 
-/** Whether the browser came over HTTPS, as far as it can be known: a proxy that is not trusted may have ended it. */
+/** Returns whether the browser uses HTTPS, as far as that is known: a proxy that is not trusted may have terminated it. */
 export function isSecure(request: FastifyRequest, publicUrl: string | null): boolean {
   if (request.protocol === 'https') return true
   if (publicUrl === null || !publicUrl.startsWith('https:')) return false
@@ -16,7 +16,7 @@ export function isSecure(request: FastifyRequest, publicUrl: string | null): boo
 
 const fullName = (name: CookieName, secure: boolean) => (secure ? `__Host-${name}` : name)
 
-/** The value of a cookie; null without it. */
+/** Returns the value of a cookie; null if it is absent. */
 export function cookieOf(request: FastifyRequest, name: CookieName, publicUrl: string | null): string | null {
   const wanted = `${fullName(name, isSecure(request, publicUrl))}=`
   for (const pair of request.headers.cookie?.split(';') ?? []) {
@@ -30,11 +30,14 @@ export function cookieOf(request: FastifyRequest, name: CookieName, publicUrl: s
 export interface Cookie {
   readonly name: CookieName
   readonly value: string
-  /** 0 removes it. */
+  /** 0 deletes the cookie. */
   readonly maxAgeSeconds: number
 }
 
-/** Lax: the browser sends it when somebody follows a link to us, as the provider's answer is one, but not with what other sites load. */
+/**
+ * SameSite is Lax: the browser sends the cookie when a person follows a link to this server, such as the redirect from the
+ * provider, but not with requests that other sites make.
+ */
 export function setCookie(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,17 +1,17 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
-/** Answers are looked at so often within the time that they have, and each second at least. */
+/** Responses are checked this many times within their time limit, and at least every second. */
 const LOOKS = 4
 const LONGEST_PAUSE_MS = 1_000
 
 /**
- * Ends connections whose client does not take the answer that it has asked for. An answer waits when all of it was made,
- * or as much as there is room for, and some of it has not left; one of which nothing has left for too long is given up
- * with its connection. Streams of events have rules of their own, which are stricter.
+ * Closes connections whose client does not read the response that it has requested. A response waits if it is complete, or its
+ * buffer is full, and some of it has not been sent; if none of it has been sent for too long, its connection is closed. Streams
+ * of events have stricter rules of their own.
  */
 export class SlowReaders {
   readonly #limitMs: number
-  /** Answers that are not over, and since when each waits. */
+  /** Responses that are not complete, and since when each has waited. */
   readonly #waitingSince = new Map<ServerResponse, number | null>()
   readonly #timer: NodeJS.Timeout
 

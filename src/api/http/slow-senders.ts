@@ -1,13 +1,13 @@
 import type { IncomingMessage, Server } from 'node:http'
 
-/** Requests are looked at so often within the time that they have, and each second at least. */
+/** Requests are checked this many times within their time limit, and at least every second. */
 const LOOKS = 4
 const LONGEST_PAUSE_MS = 1_000
 
 /** Requests whose bodies may be long. */
 const uploads = new WeakSet<IncomingMessage>()
 
-/** From now on the request may take any time, as long as something of its body arrives. */
+/** Allows the request to take any time from now on, as long as bytes of its body keep arriving. */
 export const allowLongBody = (request: IncomingMessage): void => void uploads.add(request)
 
 interface Receiving {
@@ -16,8 +16,8 @@ interface Receiving {
 }
 
 /**
- * Ends connections whose client does not send the body that it has begun. Node's own limit is one for all requests, and would end
- * the upload of a file as well.
+ * Closes connections whose client does not send the body that it has begun. Node has a single limit for all requests, which
+ * would also end the upload of a file.
  */
 export class SlowSenders {
   readonly #server: Server

@@ -5,12 +5,12 @@ import { uuidv7 } from '../../core/ids.ts'
 import { PROBLEM_TYPE, problemDocument } from './errors.ts'
 import { BROWSER_RULES } from './security-headers.ts'
 
-/** Answers what could not even be read as HTTP, in the same form as every other refusal. */
+/** Responds to data that could not be parsed as HTTP, in the same form as other errors. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
-  // Whoever does not speak TLS, or none that is still safe, would not understand an answer either.
+  // A client that does not use TLS, or only an insecure version of it, would not understand a response either.
   if (!/^(HPE|ERR_HTTP)_/.test(error.code ?? '')) return void socket.destroy()
-  // Browsers open connections ahead of need. An answer to nothing would be taken for that to the first request.
+  // Browsers open connections in advance. A response without a request would be taken for the response to the first request.
   if (socket.bytesRead === 0) return void socket.destroy()
   const refusal = refusalOf(error.code)
   const { status } = REFUSALS[refusal.code]

@@ -1,4 +1,4 @@
-/** How many streams one caller may have open on a node, so that one program in a loop leaves some to the others. */
+/** Limits how many streams one caller may have open on a node, so that one faulty program cannot use up all of them. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
 import type { Actor } from '../../operations/context.ts'
@@ -6,7 +6,10 @@ import type { App } from '../app.ts'
 import { onceClosed } from './once-closed.ts'
 import { wantsEvents } from './request.ts'
 
-/** Must be called before the routes are registered: it looks at each of them. Claims and transfers have bounds of their own. */
+/**
+ * Must be called before the routes are registered, because it inspects each of them. Claims and transfers have limits of their
+ * own.
+ */
 export function limitStreams(app: App, maxPerCaller: number): void {
   const open = new Map<string, number>()
 
@@ -32,7 +35,7 @@ export function limitStreams(app: App, maxPerCaller: number): void {
   })
 }
 
-/** A key or a person counts once, wherever they come from; those who are neither count by their address. */
+/** A key or a person counts as one caller, whatever their address; others are counted by address. */
 function callerOf(actor: Actor): string {
   if (actor.kind === 'system') return actor.part
   return actor.kind === 'anonymous' ? `address ${actor.address}` : `${actor.kind} ${actor.id}`

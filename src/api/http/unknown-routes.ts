@@ -1,4 +1,4 @@
-/** Requests that no route answers: an unknown address, or a known one with another method. */
+/** Handles requests that match no route: an unknown path, or a known one with another method. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
 import type { App } from '../app.ts'
@@ -11,7 +11,7 @@ interface KnownRoute {
   readonly methods: readonly string[]
 }
 
-/** Must be called before the routes are registered: it notes each of them. */
+/** Must be called before the routes are registered, because it records each of them. */
 export function handleUnknownRoutes(app: App, dashboard: DashboardFiles | null): void {
   const routes: KnownRoute[] = []
   app.addHook('onRoute', ({ url, method }) => {
@@ -35,7 +35,7 @@ function answer(request: FastifyRequest, reply: FastifyReply, allowed: readonly 
   return refuse(new Refusal('method_not_allowed', detail), request, reply)
 }
 
-/** Paths of 0.1.0 that have another name since. */
+/** Paths of 0.1.0 that were renamed. */
 const RENAMED: ReadonlyMap<string, string> = new Map([
   ['/v1/audit', '/v1/findings'],
   ['/v1/project', '/v1/projects/default'],
@@ -52,7 +52,7 @@ function allowedAt(routes: readonly KnownRoute[], path: string): string[] {
   return [...new Set(methods)].sort()
 }
 
-/** `/v1/tasks/:id` as a pattern. */
+/** Returns a path such as `/v1/tasks/:id` as a pattern. */
 function patternOf(url: string): RegExp {
   const steps = url.split('/').map((step) => {
     if (step.startsWith(':')) return '[^/]+'

@@ -1,6 +1,6 @@
 /**
- * The built dashboard, read once into memory: a page and the files it names. Nothing of a request reaches the
- * file system, so no address can lead out of the folder. Compressed forms are made by the build.
+ * The built dashboard, read into memory once: a page and the files that it refers to. Nothing from a request reaches the file
+ * system, so no path can lead out of the folder. The build creates the compressed forms.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -14,14 +14,14 @@ export interface DashboardFile {
   readonly encoded: Readonly<Partial<Record<Encoding, Buffer>>>
 }
 
-/** What the browser gets: the page, with a mark where its nonce belongs, and the files it names. */
+/** The page, with a mark where its nonce belongs, and the files that it refers to. */
 export interface DashboardFiles {
   readonly page: string
   readonly assets: ReadonlyMap<string, DashboardFile>
 }
 
 const PAGE = 'index.html'
-/** Where the build puts files whose name holds a hash of what is in them. */
+/** The folder of files whose names contain a hash of their content. */
 const ASSETS = 'assets'
 const ENDINGS = [
   ['br', '.br'],
@@ -33,7 +33,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** Null when there is no dashboard in the directory: a checkout that was not built. */
+/** Returns null if the directory contains no dashboard, as in a checkout that was not built. */
 export function readDashboard(directory: string): DashboardFiles | null {
   if (!existsSync(join(directory, PAGE))) return null
   const folder = join(directory, ASSETS)

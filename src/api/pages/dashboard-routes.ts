@@ -1,7 +1,7 @@
 /**
- * The dashboard. Its pages share one HTML document, which reads the address and draws itself; all it shows it
- * asks of /v1 like any other client. Some addresses are pages for people and data for programs: whoever says
- * that it wants HTML, as browsers do, gets the page.
+ * The dashboard. Its pages share one HTML document, which renders the page for the path; it fetches its data from /v1 like any
+ * other client. Some paths serve a page to people and data to programs: a client that accepts HTML, as browsers do, gets the
+ * page.
  */
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -10,19 +10,19 @@ import type { App } from '../app.ts'
 import { pathOf } from '../http/errors.ts'
 import type { DashboardFile, DashboardFiles, Encoding } from './dashboard-files.ts'
 
-/** The build writes this where the nonce of each answer belongs. */
+/** The mark that the build puts in place of the nonce of each response. */
 const NONCE_MARK = '__CSP_NONCE__'
 const NONCE_BYTES = 18
-/** Names of assets hold a hash of their content, so what was fetched once is right for ever. */
+/** The names of assets contain a hash of their content, so a cached asset never becomes outdated. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
-/** Pages of the dashboard, each with whatever lies below it. */
+/** Pages of the dashboard, each with all paths below it. */
 const PAGES =
   /^\/(?:$|(?:tasks|runs|dead-letters|files|queues|targets|nodes|audit-log|settings|sign-in)(?:\/|$))/
 
-/** What is for programs alone. */
+/** Paths that never serve a page. */
 const DATA = /^\/(?:v1|assets)(?:\/|$)/
 
-/** A browser at an address that nothing is at is shown so by the dashboard, with the ways on from there. */
+/** For an unknown path, the dashboard shows browsers an error page with links. */
 export const pageInstead = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -32,7 +32,7 @@ export const pageInstead = (
     ? sendPage(reply.code(404), files)
     : null
 
-/** Whoever asks for HTML where a page is gets it, with or without a key: what it shows it asks for itself. */
+/** Serves the dashboard's HTML without authentication: the page fetches its data through the API, which does authenticate. */
 export function showPages(app: App, files: DashboardFiles | null): void {
   app.addHook('onRequest', async (request, reply) => {
     if (files && isReading(request) && PAGES.test(pathOf(request)) && wantsHtml(request))
@@ -75,7 +75,9 @@ function sendPage(reply: FastifyReply, { page }: DashboardFiles): FastifyReply {
     .send(page.replaceAll(NONCE_MARK, nonce))
 }
 
-/** Everything comes from this server, scripts only as files; the nonce is for style elements that the kit writes. */
+/**
+ * Everything is loaded from this server, scripts only as files; the nonce is for style elements that the UI library creates.
+ */
 function contentSecurityPolicy(nonce: string): string {
   return [
     "default-src 'none'",

@@ -1,11 +1,11 @@
-/** The API described: for programs at /openapi.json, for people at /docs. Nothing is loaded from elsewhere. */
+/** The documentation of the API: for programs at /openapi.json, for people at /docs. Nothing is loaded from other servers. */
 import { createHash } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { App } from '../app.ts'
 
 /**
- * The page may load from this server and nowhere else. Its set-up is an inline script, which is known by its hash. The
- * style elements that it writes change with its versions and cannot be known, so styles may be inline.
+ * The page may load from this server only. Its set-up is an inline script, which is allowed by its hash. The style elements
+ * that it creates change with its versions, so their hashes are not known and inline styles are allowed.
  */
 const policyFor = (page: string) =>
   [
@@ -26,7 +26,7 @@ const inlineScripts = (page: string) =>
 
 const hashSource = (script: string) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 
-/** Everything in the page that would talk to somebody else is switched off. */
+/** Disables everything in the page that would contact other servers. */
 const PAGE = {
   pageTitle: 'Belfry API',
   withDefaultFonts: false,
@@ -37,10 +37,10 @@ const PAGE = {
   agent: { disabled: true },
 } as const
 
-/** What the page consists of. */
+/** The paths that the page consists of. */
 const PATHS = ['/docs', '/docs/', '/docs/openapi.json', '/docs/openapi.yaml', '/docs/js/scalar.js']
 
-/** Others decide who may read the pages, and how long connections stay open. */
+/** Only these headers are taken from the pages: other code decides who may read them, and how long connections stay open. */
 const OWN_HEADERS = ['content-type', 'content-disposition', 'location', 'cache-control', 'etag']
 
 export async function documentationRoutes(app: App): Promise<void> {
@@ -62,7 +62,7 @@ export async function documentationRoutes(app: App): Promise<void> {
     })
 }
 
-/** Made when somebody asks for them: their program is three megabytes, and most nodes are never asked. */
+/** Created at the first request: the page's script has three megabytes, and most nodes never serve it. */
 async function referencePages(app: App): Promise<FastifyInstance> {
   const { default: reference } = await import('@scalar/fastify-api-reference')
   const pages = Fastify()

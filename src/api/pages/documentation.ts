@@ -1,4 +1,4 @@
-/** The OpenAPI document: what it says besides the routes, and the last touches once they are in it. */
+/** The OpenAPI document: its general parts, and the changes made once all routes are in it. */
 import { STATUS_CODES } from 'node:http'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
@@ -67,7 +67,7 @@ export function documentation(version: string) {
   }
 }
 
-/** A route in the document: the security it declares, and the role that it needs. */
+/** Describes a route: its security, and the role that it requires. */
 export const describeRoute: typeof jsonSchemaTransform = (input) => {
   const { schema, url } = jsonSchemaTransform(input)
   const { access } = input.route.config ?? {}
@@ -81,7 +81,7 @@ export const describeRoute: typeof jsonSchemaTransform = (input) => {
 
 type TransformObject = typeof jsonSchemaTransformObject
 
-/** Adds the named schemas, drops those that nothing refers to, and names the plain answers. */
+/** Adds the named schemas, removes unreferenced ones, and describes responses without a description. */
 export const finishDocument: TransformObject = (input) => {
   const document = jsonSchemaTransformObject(input) as OpenAPIV3_1.Document
   for (const operation of operationsOf(document)) {
@@ -120,7 +120,7 @@ function allowNoBody({ requestBody }: OpenAPIV3_1.OperationObject): void {
     body.required = false
 }
 
-/** Every request that changes something may say why. */
+/** Every request that makes a change may give a reason. */
 function offerReasons({ paths }: OpenAPIV3_1.Document): void {
   for (const path of Object.values(paths ?? {}))
     for (const [method, operation] of Object.entries(path ?? {}) as [string, OpenAPIV3_1.OperationObject][])
@@ -135,7 +135,7 @@ const REASON: OpenAPIV3_1.ParameterObject = {
   schema: { type: 'string', maxLength: MAX_REASON_CHARACTERS },
 }
 
-/** Every whole number lies between the largest ones that JavaScript has; saying so helps nobody. */
+/** Removes the bounds of JavaScript's safe integers, which every integer has and which are of no use to readers. */
 function dropNaturalBounds(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   const schema = value as { minimum?: unknown; maximum?: unknown }
@@ -146,7 +146,7 @@ function dropNaturalBounds(value: unknown): void {
 
 const REFERENCE = '#/components/schemas/'
 
-/** Names of the schemas that the operations lead to, directly or through one another. */
+/** Returns the names of the schemas that operations refer to, directly or indirectly. */
 function reachable({ paths, components }: OpenAPIV3_1.Document): Set<string> {
   const found = new Set<string>()
   const pending: unknown[] = [paths]

@@ -4,8 +4,8 @@ import { isAttemptToken, verifyAttemptToken } from '../../secrets/attempt-token.
 import type { Facilities } from '../context.ts'
 
 /**
- * The attempt that a bearer token was issued for; null for a token of another kind. Whether that attempt is still in progress is for the
- * caller to find out, by its fence.
+ * Returns the attempt that a bearer token was issued for; null if the token is of another kind. The caller must check by the
+ * fence whether that attempt is still in progress.
  */
 export async function attemptOfToken(
   { addresses }: Pick<Facilities, 'addresses'>,

@@ -1,16 +1,16 @@
 import type { Grant, Reach } from '../../core/access/role.ts'
 import type { Actor } from '../context.ts'
 
-/** Somebody whose credential was found good: a program with a key, a person who has signed in, or anybody on an open server. */
+/** An authenticated caller: a program with a key, a person who has signed in, or any caller of an open server. */
 export interface Principal {
   readonly actor: Actor
   readonly grant: Grant
-  /** The project that they act in unless they name one; null: `default`. */
+  /** The project that requests act in if they name none; null for `default`. */
   readonly homeProjectId: string | null
   readonly reach: Reach
   /**
-   * Calls back when the credential is no longer good, for requests that last: streams, and workers that wait for runs.
-   * Returns how to unsubscribe. Absent where a credential cannot end.
+   * Registers a listener that is called when the credential is no longer valid, for long requests: streams, and workers that
+   * wait for runs. Returns a function that unsubscribes. Absent if the credential cannot end.
    */
   readonly onEnd?: (listener: () => void) => () => void
 }

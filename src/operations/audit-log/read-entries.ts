@@ -14,27 +14,30 @@ import { requireAccess } from '../access/require.ts'
 import type { Context } from '../context.ts'
 import { definedFields } from '../tasks/defined-fields.ts'
 
-/** Entries of a project that one page looks at; a filter that leaves few of them needs several pages. */
+/**
+ * Maximum number of a project's entries that one page examines; with a filter that matches few of them, a search takes several
+ * pages.
+ */
 const MAX_EXAMINED = 10_000
 
-/** Whose entries: of the caller's project, of the installation itself, or of all projects and the installation. */
+/** Which entries: those of the caller's project, of the installation itself, or of all projects and the installation. */
 export type AuditScope = 'project' | 'installation' | 'all'
 
-/** Which entries to read, in which order they came about backwards. */
+/** Which entries to read, newest first. */
 export interface AuditQuery extends Omit<EntryQuery, 'projectId' | 'maxExamined'> {
   readonly scope: AuditScope
 }
 
-/** The project that a scope means; null for all. */
+/** Returns the id of the project that a scope refers to; null for all. */
 export function auditProjectOf(context: Context, scope: AuditScope): string | null {
   if (scope !== 'project') requireAccess(context, 'installation')
   return { project: context.projectId, installation: INSTALLATION_ID, all: null }[scope]
 }
 
-/** A page of entries. It may hold fewer than asked for, and even none, while there is more. */
+/** A page of entries. It may have fewer entries than the limit, even none, although more follow. */
 export interface AuditPage {
   readonly rows: readonly EntryRow[]
-  /** The id that the next page begins after; null when this was the last. */
+  /** The id after which the next page begins; null if this is the last page. */
   readonly next: string | null
 }
 
@@ -55,11 +58,11 @@ export async function readAuditLog(context: Context, { scope, ...query }: AuditQ
   )
 }
 
-/** Only so far back was every project looked at; what is older is left to the next page. */
+/** Drops the entries older than `end`: only back to there was every project examined. The next page covers the rest. */
 const cutAt = (rows: readonly EntryRow[], end: string | undefined): readonly EntryRow[] =>
   end === undefined ? rows : rows.filter(({ id }) => id >= end)
 
-/** An entry, and what differs between before and after. */
+/** An entry, and the differences between its before and after. */
 export interface ComparedEntry {
   readonly row: EntryRow
   readonly changes: readonly FieldChange[]
@@ -75,7 +78,10 @@ export async function getAuditEntry(
   return { row, changes: await changesOf(db, row) }
 }
 
-/** A task is told by its versions, which say themselves what they hold. */
+/**
+ * Returns the changes of an entry. An entry about a task is compared through the stored versions of the task, which have the
+ * full definitions.
+ */
 async function changesOf(
   db: Queryable,
   { subjectKind, subjectId, before, after }: EntryRow,

@@ -1,4 +1,4 @@
-/** Recording changes in the audit log, in the transaction that makes them: there is never one without the other. */
+/** Records changes in the audit log, in the transaction that makes them: neither is ever stored without the other. */
 import type { AuditAction, AuditSubject } from '../../core/audit-log/audit-action.ts'
 import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { recordedValue } from '../../core/audit-log/recorded-value.ts'
@@ -14,12 +14,15 @@ export interface Change {
     readonly id: string | null
     readonly name?: string | null | undefined
   }
-  /** What the API showed before and shows now, or only what differs; nothing where there was nothing. Secrets never belong here. */
+  /**
+   * What the API showed before and shows now, or only the differences; absent if there was nothing to show. Must not contain
+   * secrets.
+   */
   readonly before?: object | null | undefined
   readonly after?: object | null | undefined
-  /** Where the operation has a reason of its own; else it is the one that the request gives. */
+  /** The operation's own reason, if it has one; otherwise the entry has the reason that the request gives. */
   readonly reason?: string | null | undefined
-  /** The project that it concerns where that is not the caller's; null for the installation. */
+  /** The project that the change concerns, if it is not the caller's; null for the installation. */
   readonly projectId?: string | null | undefined
 }
 
@@ -28,7 +31,7 @@ export async function recordChange(tx: Queryable, context: Caller, change: Chang
   await tx.run(appendEntries([entryOf(context, change)]))
 }
 
-/** A task as entries name it. */
+/** Returns the subject of audit log entries about a task. */
 export const taskSubject = ({
   id,
   name,
@@ -69,7 +72,7 @@ export const originOf = ({ projectId, actor, request }: Caller): EntryOrigin => 
   reason: request?.reason ?? null,
 })
 
-/** Callers without credentials are told apart by their address. */
+/** Callers without credentials are identified by their address. */
 function idOf(actor: Actor): string | null {
   if (actor.kind === 'system') return actor.part
   return 'id' in actor ? actor.id : actor.address

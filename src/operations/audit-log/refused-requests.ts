@@ -1,8 +1,9 @@
 /**
- * Requests that were refused for who sent them: without a good credential, or without the permission. They are recorded like
- * changes, but nobody may fill the disk by being refused. In a minute a few are recorded each for itself, the first of every
- * sender; the others are counted, and one entry tells how many there were. What cannot be written yet is kept and written
- * later; only how detailed it is depends on how much there is.
+ * Records requests that were rejected because of their sender: without a valid credential, or without the permission. They are
+ * recorded like changes, but a sender must not be able to fill the disk with rejected requests. In each minute a few requests
+ * get an entry each, the first ones of every sender; the others are counted, and one entry per sender states their number.
+ * Entries that cannot be written yet are kept and written later. The number of requests affects only how detailed the entries
+ * are.
  */
 import type { AuditAction } from '../../core/audit-log/audit-action.ts'
 import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
@@ -17,23 +18,23 @@ import { type Caller, entryOf } from './record-change.ts'
 
 const MINUTE_MS = 60_000
 const WRITE_EVERY_MS = 1_000
-/** Entries of a minute for single requests: of one sender, and of all together. */
+/** Maximum number of entries for single requests per minute: of one sender, and of all senders. */
 const MAX_SINGLE_OF_SENDER = 10
 export const MAX_SINGLE = 60
-/** Senders of a minute that are counted each for itself; the others are counted together. */
+/** Maximum number of senders per minute that are counted separately; all further senders are counted together. */
 export const MAX_SENDERS = 100
-/** Entries that wait to be written, and that one statement writes. */
+/** Maximum number of entries waiting to be written, and number of entries per statement. */
 const MAX_WAITING = 1_000
 const BATCH = 200
 const MAX_COUNT = 2_147_483_647
 
-/** A request that was refused, and why. */
+/** A rejected request, and why it was rejected. */
 export interface RefusedRequest {
   readonly action: Extract<AuditAction, 'authentication.failed' | 'signin.failed' | 'permission.refused'>
   readonly caller: Caller
-  /** What was asked for, such as `DELETE /v1/tasks/:id`. */
+  /** The route that was requested, such as `DELETE /v1/tasks/:id`. */
   readonly route: string
-  /** The code of the refusal. */
+  /** The error code of the response. */
   readonly code: string
 }
 
@@ -53,7 +54,7 @@ export interface RefusedRequestsOptions {
 export class RefusedRequests extends LoopService {
   readonly #options: RefusedRequestsOptions
   #minuteEndsAt = 0
-  /** Single entries of this minute, by sender. */
+  /** Number of single entries in this minute, by sender. */
   #singles = new Map<string, number>()
   #single = 0
   #counted = new Map<string, Counted>()
@@ -84,7 +85,7 @@ export class RefusedRequests extends LoopService {
     else this.#counted.set(sender, { first: refused, from: this.#options.clock.now(), count: 1 })
   }
 
-  /** Writes what waits. What was counted waits for the end of its minute. */
+  /** Writes the waiting entries. Counts become entries at the end of their minute. */
   async runOnce(): Promise<number | undefined> {
     if (performance.now() >= this.#minuteEndsAt) this.#endMinute()
     const batch = this.#waiting.slice(0, BATCH)
@@ -94,7 +95,7 @@ export class RefusedRequests extends LoopService {
     return this.#waiting.length > 0 ? 0 : undefined
   }
 
-  /** As long as the database takes nothing, one minute becomes longer. */
+  /** Ends the minute. While the database accepts no entries, the current minute is extended. */
   #endMinute(): void {
     if (this.#waiting.length > 0 && this.#counted.size > 0) return
     const until = this.#options.clock.now()
@@ -124,13 +125,16 @@ function entryFor({ action, caller, route }: RefusedRequest, after: object): New
   return entryOf(caller, { action, subject: { kind: 'route', id: route }, after })
 }
 
-/** Who is counted together: an actor in a project or, without credentials, an address. */
+/**
+ * Returns the key by which requests are counted together: an actor in a project or, without credentials, the network of an
+ * address.
+ */
 function senderOf({ action, caller: { projectId, actor } }: RefusedRequest): string {
   const who = 'id' in actor ? actor.id : 'address' in actor ? senderNetwork(actor.address) : actor.part
   return `${action} ${projectId} ${who}`
 }
 
-/** Stands for all whose addresses are too many to be told apart. */
+/** Replaces the sender by a common one, for the senders beyond the limit. */
 const withoutSender = (refused: RefusedRequest): RefusedRequest => ({
   ...refused,
   route: '*',

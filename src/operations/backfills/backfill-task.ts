@@ -1,6 +1,6 @@
 /**
- * Asking for the runs of occurrences of the past. What is to be done is counted before anything is stored; the runs
- * themselves are put on the agenda later, a slice at a time, by whichever scheduler gets to it.
+ * Requests runs of past occurrences. They are counted before anything is stored; the runs themselves are added to the agenda
+ * later, a slice at a time, by any scheduler.
  */
 
 import { invalidInput, Refusal } from '../../core/errors.ts'
@@ -25,7 +25,7 @@ import { getTask } from '../tasks/read-tasks.ts'
 import { lockLiving, refuseEnded } from '../tasks/settle.ts'
 import { refuseMissingFiles } from '../tasks/task-files.ts'
 
-/** Instants that a preview shows. */
+/** Number of instants that a preview shows. */
 const INSTANTS_SHOWN = 10
 
 /** A range of the past to run again. */
@@ -39,22 +39,22 @@ export interface BackfillInput {
   readonly rate?: string | undefined
   readonly overlap?: BackfillOverlap | undefined
   readonly maxRuns?: number | undefined
-  /** Also occurrences that have completed. */
+  /** Whether to run occurrences again that have completed. */
   readonly force?: boolean | undefined
   readonly reason?: string | undefined
 }
 
-/** A backfill that somebody asks for. */
+/** A backfill that a caller requests. */
 export interface WantedBackfill {
   readonly taskId: string
   readonly input: BackfillInput
   readonly by: string | null
   readonly repeat: Repeatable | null
-  /** Turns the stored backfill into the body of the answer. */
+  /** Turns the stored backfill into the body of the response. */
   readonly present: (row: FoundBackfill) => unknown
 }
 
-/** What a backfill would do. */
+/** Returns what a backfill would do, without storing anything. */
 export async function previewBackfill(
   context: Context,
   { taskId, input }: Pick<WantedBackfill, 'taskId' | 'input'>,
@@ -71,7 +71,7 @@ export async function previewBackfill(
   }
 }
 
-/** Begins a backfill of the task as it is defined now. */
+/** Starts a backfill of the task with its current definition. */
 export function backfillTask(context: Context, wanted: WantedBackfill): Promise<Answer> {
   const { db, projectId } = context
   const { taskId, input, by, repeat, present } = wanted
@@ -121,18 +121,18 @@ const rangeOf = ({ from, to, order }: BackfillInput) => ({
   newestFirst: order === 'newest_first',
 })
 
-/** Looked at together. */
+/** Number of occurrences that are examined together. */
 const CHUNK = 5_000
 
 interface Survey {
   readonly taskId: string
   readonly input: BackfillInput
   readonly definition: TaskDefinition
-  /** Only how many there are is of interest, not which of them need a run. */
+  /** Whether to count the occurrences only, without finding out which of them need a run. */
   readonly isCounted?: boolean
 }
 
-/** Goes through the range: how many occurrences it holds, and which of them need a run, in order. */
+/** Examines the range: returns how many occurrences it contains and, in order, which of them need a run. */
 async function survey(
   { db, clock }: Context,
   { taskId, input, definition, isCounted = false }: Survey,
@@ -195,7 +195,7 @@ export async function getBackfill({ db, projectId }: Context, id: string): Promi
   return row
 }
 
-/** Ends a backfill before its time: what waits is cancelled, what runs is told to stop. */
+/** Cancels a backfill: its waiting runs are cancelled, its running ones are requested to stop. */
 export async function cancelBackfill(context: Context, id: string): Promise<FoundBackfill> {
   const { db, wakeUps, projectId } = context
   const { taskId, state } = await getBackfill(context, id)

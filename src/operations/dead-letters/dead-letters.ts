@@ -1,4 +1,4 @@
-/** What failed for good: finding it, putting it together, taking it off the list. */
+/** Dead letters: finds, groups and dismisses runs that failed and will not be retried, and starts redrives of them. */
 
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
@@ -21,18 +21,18 @@ import type { RunRow } from '../../store/history/runs.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
-/** Failed runs that one look goes through; those among them that were settled are passed over. */
+/** Maximum number of failed runs that one query examines; those among them that were settled are skipped. */
 const MAX_EXAMINED = 2_000
 const MAX_LOOKS = 10
-/** Groups are made of the latest so many failed runs. */
+/** Groups are computed from the latest failed runs, at most this many. */
 export const MAX_GROUPED = 50_000
-/** Dead letters that one request dismisses. */
+/** Maximum number of dead letters that one request dismisses. */
 const MAX_DISMISSED = 20_000
-/** Dead letters that a forecast counts. */
+/** Maximum number of dead letters that a forecast counts. */
 const MAX_FORECAST = 10_000
 const RATE = 10
 
-/** Which dead letters are meant; instants are RFC 3339. Everything that is given must match. */
+/** A filter for dead letters; instants are RFC 3339. A dead letter must match every given field. */
 export interface FilterInput {
   readonly taskId?: string | undefined
   readonly fingerprint?: string | undefined
@@ -51,16 +51,19 @@ export function filterOf({ taskId, fingerprint, from, to, runIds }: FilterInput)
   }
 }
 
-/** Behind everything that has ended. */
+/** Returns a position after every ended run, to start a search with the newest. */
 export const newest = (): RunPosition => ({ us: (Date.now() + 86_400_000) * 1_000, id: NO_ID })
 
-/** Some dead letters, and where to go on; null when there are no more. */
+/** Some dead letters, and the position to continue from; null if there are no more. */
 export interface FoundLetters {
   readonly letters: readonly DeadLetter[]
   readonly next: RunPosition | null
 }
 
-/** The next dead letters behind a position. A search that goes through much that was settled is broken off. */
+/**
+ * Returns the next dead letters after a position. After a bounded number of examined runs it returns what it has found, even if
+ * most runs were settled.
+ */
 export async function findLetters(
   tx: Queryable,
   query: { projectId: string; filter: DeadLetterFilter; before: RunPosition; limit: number },
@@ -81,7 +84,7 @@ export async function findLetters(
   return { letters, next: before }
 }
 
-/** A page of dead letters as runs. */
+/** Returns a page of dead letters as runs. */
 export function listDeadLetters(
   { db, projectId }: Context,
   query: { filter: DeadLetterFilter; before: RunPosition; limit: number },
@@ -95,7 +98,7 @@ export function listDeadLetters(
       const byId = new Map(letters.map((letter) => [letter.id, letter]))
       const rows = runs.map((run) => ({ ...run, fingerprint: byId.get(run.id)?.fingerprint ?? '' }))
       const last = runs.at(-1)
-      // Cut because of its length, a page ends with the last run that was read.
+      // If the page was cut because of its size, it ends with the last run that was read.
       const end = last?.hasNext ? byId.get(last.id) : undefined
       return { rows, next: end ? { us: end.us, id: end.id } : next }
     },
@@ -114,7 +117,7 @@ export async function listGroups(
   return { groups, isComplete: (groups[0]?.examined ?? 0) < MAX_GROUPED && groups.length < query.limit }
 }
 
-/** Counts what matches, up to a bound. */
+/** Counts the matching dead letters, up to a bound. */
 export async function forecastRedrive({ db, projectId }: Context, filter: DeadLetterFilter) {
   const { letters, next } = await db.snapshot(
     (tx) => findLetters(tx, { projectId, filter, before: newest(), limit: MAX_FORECAST }),
@@ -124,7 +127,7 @@ export async function forecastRedrive({ db, projectId }: Context, filter: DeadLe
   return { count: letters.length, endedTasks, isComplete: next === null }
 }
 
-/** Takes all that match off the list, or as many as one request may. History stays as it is. */
+/** Dismisses the matching dead letters, up to the maximum per request. History does not change. */
 export async function dismissLetters(
   context: Context,
   { filter, dryRun = false }: { filter: DeadLetterFilter; dryRun?: boolean | undefined },
@@ -148,7 +151,7 @@ export async function dismissLetters(
   return { count, isComplete: before === null }
 }
 
-/** Dismisses some of what a request asks for, all or none, and answers how many were not settled yet. */
+/** Dismisses one batch of a request, all or none, and returns how many of them were not settled yet. */
 function dismiss(
   context: Context,
   letters: readonly DeadLetter[],
@@ -166,14 +169,14 @@ function dismiss(
   })
 }
 
-/** As the API takes it. */
+/** Returns the filter in the form that the API accepts. */
 const shownFilter = ({ from, to, ...filter }: DeadLetterFilter) => ({
   ...filter,
   ...(from === undefined ? {} : { from: utc(from) }),
   ...(to === undefined ? {} : { to: utc(to) }),
 })
 
-/** Begins to run again what matches. What fails from now on is not meant. */
+/** Starts a redrive of the matching dead letters. Runs that fail from now on are not included. */
 export async function beginRedrive(
   context: Context,
   { filter, rate }: { readonly filter: FilterInput; readonly rate?: number | undefined },

@@ -8,14 +8,14 @@ import { AlreadySettled, redriveRun } from '../runs/runs.ts'
 import { type FoundLetters, findLetters, newest } from './dead-letters.ts'
 import { pause } from './pause.ts'
 
-/** A node that falls silent keeps others from a redrive for this long. */
+/** Lease of a redrive: if its node stops responding, other nodes take over after this time. */
 export const LEASE_MS = 15_000
 const SAVE_EVERY_MS = 1_000
 const PAGE = 200
-/** A redrive that has not come to its end by then never will. */
+/** A redrive that has not completed within this time expires. */
 const LONGEST_MS = 86_400_000
 
-/** One way through all that a redrive means, as often as it takes. */
+/** One pass through all dead letters of a redrive; a redrive takes as many passes as it needs. */
 export class RedrivePass {
   readonly #context: Context
   readonly #redrive: RedriveRow
@@ -31,7 +31,7 @@ export class RedrivePass {
     this.#stop = stop
   }
 
-  /** Answers what has become of the redrive. */
+  /** Returns the state of the redrive after the pass. */
   async run(): Promise<RedriveState> {
     const { db, projectId, clock } = this.#context
     const { filter, createdAt } = this.#redrive
@@ -67,7 +67,7 @@ export class RedrivePass {
       this.#redriven++
     } catch (error) {
       if (error instanceof AlreadySettled) return
-      // A letter that the database refuses is counted and passed by like one that a rule refuses.
+      // A dead letter that the database rejects is counted and skipped, like one that a rule rejects.
       if (!isRefused(error) || !(error instanceof Error)) throw error
       this.#lastError = error.message
       if (error instanceof Refusal && error.code === 'run_active') counts.waiting++
@@ -75,7 +75,10 @@ export class RedrivePass {
     }
   }
 
-  /** The first goes at once; what was missed is not made up for. False when the redrive is no longer ours. */
+  /**
+   * Waits for the next start that the rate allows. The first starts at once; missed starts are not made up for. Returns false
+   * if another node has taken over the redrive or it was cancelled.
+   */
   async #keepRate(): Promise<boolean> {
     const dueAt = Math.max(this.#nextAt, performance.now())
     this.#nextAt = dueAt + 1_000 / this.#redrive.rate
@@ -88,7 +91,7 @@ export class RedrivePass {
     return true
   }
 
-  /** Notes what was done; false when the redrive is no longer ours. */
+  /** Saves the progress; returns false if another node has taken over the redrive or it was cancelled. */
   async #save(state: RedriveState, counts: { refused: number; waiting: number } | null): Promise<boolean> {
     const { id, fence, refused, waiting } = this.#redrive
     const redriven = this.#redriven

@@ -1,4 +1,4 @@
-/** Addresses that let their holder upload or download one file. */
+/** Signed addresses with which a client uploads or downloads one file. */
 import type { SignedClaims } from '../../core/access/signed-claims.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { isAttemptLive } from '../../store/files/files.ts'
@@ -7,11 +7,14 @@ import type { Context } from '../context.ts'
 export const UPLOAD = 'file.upload'
 export const DOWNLOAD = 'file.download'
 
-/** An unfinished upload is kept for so long, and its address is good for so long. */
+/** For how long an unfinished upload is kept and its address is valid. */
 export const UPLOAD_HOURS = 24
 const DOWNLOAD_MINUTES = 20
 
-/** The attempt that a download is for: its address ends with it, and with the key of whoever downloads. */
+/**
+ * The attempt that a download is for: the address is valid no longer than the attempt is in progress and the key of its worker
+ * is valid.
+ */
 export interface DownloadingAttempt {
   readonly runId: string
   readonly fence: number
@@ -29,7 +32,7 @@ export async function uploadPath(
   return pathOf(id, await addresses.sign(UPLOAD, { subject: id, projectId, keyId }, expiresAt))
 }
 
-/** Where an attempt finds a file: good for 20 minutes, and no longer than the attempt has its lease. */
+/** Returns the address of a file for an attempt: valid for 20 minutes, but no longer than the lease of the attempt. */
 export async function downloadPath(
   { addresses, clock }: Pick<Context, 'addresses' | 'clock'>,
   { id, projectId }: { readonly id: string; readonly projectId: string },
@@ -42,7 +45,7 @@ export async function downloadPath(
   )
 }
 
-/** Whether the attempt is still in progress that a download was signed for. */
+/** Returns whether the attempt that a download was signed for is still in progress. */
 export async function isStillFor(db: Queryable, { runId, fence }: SignedClaims): Promise<boolean> {
   if (typeof runId !== 'string' || typeof fence !== 'number') return false
   const [live] = await db.run(isAttemptLive({ runId, fence }))

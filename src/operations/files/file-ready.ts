@@ -1,6 +1,6 @@
 /**
- * What happens in the transaction that makes a file ready: whatever waits for the file is let go on here, so that it is never ready
- * without them.
+ * What happens in the transaction that makes a file ready: the change is recorded, and tasks that wait for the file are resumed
+ * in the same transaction.
  */
 import type { Queryable } from '../../store/database/database.ts'
 import type { FileRow } from '../../store/files/files.ts'
@@ -10,7 +10,7 @@ import type { Context } from '../context.ts'
 import { endWaits } from '../tasks/file-waits.ts'
 import { fileSubject } from './files.ts'
 
-/** Answers when tasks are due that waited for it. */
+/** Releases the tasks that waited for the file, and returns when they are due. */
 export async function fileBecameReady(tx: Queryable, context: Context, file: FileRow): Promise<DueHint[]> {
   const { size, sha256, kind } = file
   await recordChange(tx, context, {

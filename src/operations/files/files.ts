@@ -1,4 +1,4 @@
-/** Files of a project: made first, then uploaded, then never changed. */
+/** Files of a project: created first, then uploaded, then immutable. */
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -17,12 +17,12 @@ import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { UPLOAD_HOURS, uploadPath } from './addresses.ts'
 
-/** Tasks that are named as users of a file. */
+/** Maximum number of tasks that are listed as users of a file. */
 const MAX_USERS = 100
-/** Tasks that a refusal names. */
+/** Maximum number of tasks that an error message names. */
 const MAX_NAMED = 5
 
-/** What its creator says about a file. */
+/** What the creator of a file specifies. */
 export interface WantedFile {
   readonly name: string
   readonly size?: number | undefined
@@ -32,11 +32,11 @@ export interface WantedFile {
 /** A file, and where to upload it. */
 export interface CreatedFile {
   readonly file: FileRow
-  /** Path and query to upload it to; null when it is ready. */
+  /** Path and query to upload it to; null if the file is ready. */
   readonly uploadPath: string | null
 }
 
-/** Makes a file. It is ready at once when the project has the same bytes already. */
+/** Creates a file. It is ready at once if the project already has the same bytes. */
 export async function createFile(context: Context, { name, size, sha256 }: WantedFile): Promise<CreatedFile> {
   const { db, projectId, clock, maxFileBytes } = context
   if (size !== undefined && size > maxFileBytes)
@@ -45,7 +45,7 @@ export async function createFile(context: Context, { name, size, sha256 }: Wante
     ])
   const id = uuidv7()
   const expiresAt = clock.now() + UPLOAD_HOURS * 3_600_000
-  // Before anything is stored: a node without keys can sign no address.
+  // Signs before anything is stored: a node without keys cannot sign addresses.
   const path = await uploadPath(context, id, expiresAt)
   return db.transaction(async (tx) => {
     const shared = sha256 === undefined ? undefined : await sameBytes(tx, { projectId, sha256, size })
@@ -93,7 +93,7 @@ export async function findFile(
 export interface FileInUse {
   readonly file: FileRow
   readonly usedBy: readonly FileUser[]
-  /** There are more than those. */
+  /** Whether more tasks use the file than are listed. */
   readonly hasMoreUsers: boolean
 }
 
@@ -108,7 +108,7 @@ export const readFiles = (
   query: Omit<FileQuery, 'projectId'>,
 ): Promise<FileRow[]> => db.run(listFiles({ projectId, ...query }))
 
-/** Deletes a file that no task uses. Its bytes go with the last file that has them. */
+/** Deletes a file that no task uses. Its content is deleted with the last file that has the same content. */
 export async function removeFile(context: Context, id: string): Promise<void> {
   const { db, projectId } = context
   await db.transaction(async (tx) => {
@@ -123,7 +123,7 @@ export async function removeFile(context: Context, id: string): Promise<void> {
   })
 }
 
-/** Drops what files consisted of, unless another one consists of the same. The files no longer refer to it. */
+/** Deletes contents that no other file uses. The files themselves no longer refer to them. */
 export async function releaseContents(tx: Queryable, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await tx.run(lockContents(ids))

@@ -1,10 +1,11 @@
 /**
- * Uploading a file: all at once, or in parts that continue where the last one ended. Bytes are stored in chunks as they arrive, each in
- * a transaction of its own, so a connection or a node that fails loses less than a chunk. How much was received decides every race:
- * a chunk is stored only where the content ends, so of two uploads that add to one file only one goes on. An upload from the beginning
- * takes the place of one in progress.
+ * Uploads files: all at once, or in parts, each of which continues where the last one ended. Bytes are stored in chunks as they
+ * arrive, each in a transaction of its own, so a connection or a node that fails loses less than a chunk. The number of bytes
+ * received decides every race: a chunk is stored only at the end of the content, so of two uploads that append to one file only
+ * one continues. An upload from the beginning replaces one in progress.
  *
- * The hash of the file is computed as the bytes pass; when an upload was continued, the earlier bytes are read again at its end.
+ * The hash of the file is computed while the bytes arrive; if an upload was continued, the earlier bytes are read again at its
+ * end.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { invalidInput, Refusal } from '../../core/errors.ts'
@@ -35,12 +36,12 @@ import { limitsOf } from '../limits/task-limits.ts'
 import { fileBecameReady } from './file-ready.ts'
 import { findFile, releaseContents, unknown } from './files.ts'
 
-/** What is sent. */
+/** The request of an upload. */
 export interface Upload {
   readonly body: AsyncIterable<Buffer>
-  /** Of the body, where its sender says so. */
+  /** Length of the body, if the sender states it. */
   readonly bytes: number | null
-  /** Null: the body is the whole file. */
+  /** Null if the body is the whole file. */
   readonly range: ContentRange | null
 }
 
@@ -48,15 +49,15 @@ export interface Upload {
 interface Begun {
   readonly file: FileRow
   readonly contentId: string
-  /** Where its first byte belongs. */
+  /** The position of the first byte of the body. */
   readonly from: number
-  /** The first position that it must not reach beyond. */
+  /** The position that the body must end before or at. */
   readonly end: number
-  /** Whether the file is complete when the body has ended. */
+  /** Whether the file is complete after this body. */
   readonly isLast: boolean
 }
 
-/** Stores what is sent; with its last byte the file is ready. Answers the file as it is then. */
+/** Stores the body; with its last byte the file is ready. Returns the file as it is then. */
 export async function uploadFile(context: Context, id: string, upload: Upload): Promise<FileRow> {
   const begun = await begin(context, id, upload)
   const hash = begun.from === 0 ? createHash('sha256') : null
@@ -67,7 +68,7 @@ export async function uploadFile(context: Context, id: string, upload: Upload): 
   return complete(context, begun, { size: position, hash })
 }
 
-/** Decides where the upload begins. Nothing of its body has been read yet. */
+/** Decides where the upload begins, before any of its body is read. */
 function begin(context: Context, id: string, { bytes, range }: Upload): Promise<Begun> {
   const { db, projectId, maxFileBytes } = context
   return db.transaction(async (tx) => {
@@ -95,7 +96,7 @@ function checkTotal({ size }: FileRow, total: number, maxFileBytes: number): voi
   if (size !== null && total !== size) throw otherSize(total, size)
 }
 
-/** An upload of which every byte is there, and only the end was lost. */
+/** Begins an upload of which every byte was received, but not its completion. */
 function finishing(file: FileRow, total: number): Begun {
   const { contentId, received } = file
   if (contentId === null || received !== total) throw elsewhere(received)
@@ -121,7 +122,7 @@ function checkPart(
   if (from !== received) throw elsewhere(received)
 }
 
-/** A new content in place of the one before. */
+/** Replaces the content of a file with a new, empty one. */
 async function startOver(tx: Queryable, { id, projectId, contentId: former }: FileRow): Promise<string> {
   const contentId = uuidv7()
   await tx.run(insertContent({ id: contentId, projectId }))
@@ -130,7 +131,7 @@ async function startOver(tx: Queryable, { id, projectId, contentId: former }: Fi
   return contentId
 }
 
-/** Stores the body chunk by chunk, and answers where it ended. */
+/** Stores the body chunk by chunk, and returns the position where it ended. */
 async function receive(
   context: Context,
   begun: Begun,
@@ -163,7 +164,7 @@ async function receive(
   return position
 }
 
-/** More was sent than may be. A part that is too long costs nothing but itself. */
+/** Returns the error for a body that is too long. If the body is one part of several, the parts stored before it are kept. */
 async function tooLong(
   context: Context,
   { file, contentId, from, end }: Begun,
@@ -174,7 +175,7 @@ async function tooLong(
   return refused(context, file, contentId, refusal)
 }
 
-/** Stores a chunk within what the project may store. */
+/** Stores a chunk, within the storage limit of the project. */
 async function store(
   context: Context,
   { id, projectId }: FileRow,
@@ -192,7 +193,7 @@ async function store(
   await withRoom(context, limits, { tasks: 0, bytes: chunk.bytes.length }, append)
 }
 
-/** Checks what was received against what was announced, and makes the file ready. */
+/** Compares the received bytes with the announced size and hash, and makes the file ready. */
 async function complete(
   context: Context,
   { file, contentId }: Begun,
@@ -209,7 +210,7 @@ async function complete(
     try {
       return await makeReady(context, file, { contentId, size, sha256 })
     } catch (error) {
-      // Somebody has stored the same bytes just now: the next time they are found.
+      // Another upload has just stored the same bytes: the next try finds them.
       if (tries === MAX_TRIES || violatedConstraint(error) !== 'file_content_once') throw error
     }
   }
@@ -248,7 +249,7 @@ async function makeReady(
   return after
 }
 
-/** The upload begins anew: what it has stored is dropped. */
+/** Rejects an upload, and deletes what it has stored; the upload must start over. */
 async function refused(
   { db }: Context,
   { id, projectId }: FileRow,

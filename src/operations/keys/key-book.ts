@@ -1,7 +1,7 @@
 /**
- * The API keys as this node knows them. What was looked up is good for a second, so that every node obeys a revocation
- * within two, also when the wake-up that announces it is lost. Requests that last longer than that are told when their
- * key ends. Uses are noted here and written about once a minute.
+ * Cache of the API keys on this node. An entry is valid for one second, so every node obeys a revocation within two seconds,
+ * even if the wake-up that announces it is lost. Requests that last longer are notified when their key ends. Uses are collected
+ * here and written about once a minute.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { hashOfKey, isApiKey } from '../../core/access/api-key.ts'
@@ -28,24 +28,24 @@ export interface KeyBookOptions {
   readonly wakeUps: WakeUps
   readonly clock: Clock
   readonly log: Logger
-  /** A key of the installation that stands in the node's configuration and nowhere else. */
+  /** A key of the installation that exists only in the node's configuration. */
   readonly adminKey: string | null
   /** Whether only this machine can reach the server: then it is open until the installation has a key. */
   readonly isLoopback: boolean
 }
 
-/** A key that is good. */
+/** A valid key. */
 export interface GoodKey extends Pick<GoodKeyRow, 'id' | 'name' | 'role' | 'projectId'> {
   readonly reach: Reach
-  /** Those of its reach. */
+  /** The parsed networks of its reach. */
   readonly networks: readonly Network[] | null
 }
 
-/** Half of what a revocation may take; the other half is for reading it. */
+/** Half the time that a revocation may take to apply; the other half is for reading it. */
 const FRESH_MS = 1_000
 const MAX_KEYS_KNOWN = 10_000
 const NOTE_USES_EVERY_MS = 60_000
-/** Keys checked, or noted, by one statement. */
+/** Number of keys that one statement checks, or whose uses it writes. */
 const BATCH = 1_000
 
 /** The id of the key from the configuration, which no row has. */
@@ -64,13 +64,13 @@ export class KeyBook implements Service {
   readonly #byHash = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
   readonly #byId = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
   readonly #adminHash: Buffer | null
-  /** Who wants to know when a key ends, by its id. */
+  /** Listeners for the end of a key, by its id. */
   readonly #listeners = new Map<string, Set<() => void>>()
   /** Uses that were not written yet, by the id of the key. */
   #uses = new Map<string, number>()
   readonly #watch: Loop
   readonly #note: Loop
-  /** Null: never looked. Keys are never deleted, so once there was one there always is. */
+  /** Null if never read. Keys are never deleted, so once there is one the answer never changes. */
   #hasKeys: { readonly value: boolean; readonly readAt: number } | null = null
 
   constructor(options: KeyBookOptions) {
@@ -97,13 +97,13 @@ export class KeyBook implements Service {
     await this.#writeUses().catch(() => {})
   }
 
-  /** Whether everybody on this machine may do everything: no key is needed until there is one. */
+  /** Returns whether every caller on this machine may do everything, because no key exists yet. */
   async isOpen(): Promise<boolean> {
     const { isLoopback } = this.#options
     return isLoopback && !(await this.hasKeys())
   }
 
-  /** Whether the installation has any key, or ever had one. */
+  /** Returns whether the installation has, or ever had, a key. */
   async hasKeys(): Promise<boolean> {
     if (this.#adminHash !== null) return true
     const known = this.#hasKeys
@@ -114,14 +114,14 @@ export class KeyBook implements Service {
     return value
   }
 
-  /** The key that was sent; null when it is not good. */
+  /** Returns the key with the given text; null if it is not valid. */
   find(text: string): GoodKey | null | Promise<GoodKey | null> {
     const hash = hashOfKey(text)
     if (this.#isAdminKey(hash)) return ADMIN_KEY
     return isApiKey(text) ? this.findByHash(hash) : null
   }
 
-  /** The key with this hash, in base64, which was found good before; null when it no longer is. */
+  /** Returns the key with this hash, in base64, which was valid before; null if it no longer is. */
   findByHash(hash: string): GoodKey | null | Promise<GoodKey | null> {
     if (this.#isAdminKey(hash)) return ADMIN_KEY
     return this.#byHash.get(hash, async () => {
@@ -130,7 +130,7 @@ export class KeyBook implements Service {
     })
   }
 
-  /** The key with this id, which was found good before; null when it no longer is. */
+  /** Returns the key with this id, which was valid before; null if it no longer is. */
   findById(id: string): GoodKey | null | Promise<GoodKey | null> {
     if (id === ADMIN_KEY_ID) return this.#adminHash === null ? null : ADMIN_KEY
     return this.#byId.get(id, async () => {
@@ -143,7 +143,7 @@ export class KeyBook implements Service {
     if (id !== ADMIN_KEY_ID) this.#uses.set(id, this.#options.clock.now())
   }
 
-  /** Calls back once the key is no longer good. Returns how to unsubscribe. */
+  /** Calls the listener once the key is no longer valid. Returns a function that unsubscribes. */
   onEnd(id: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))

@@ -1,9 +1,9 @@
-/** Limits of keys: what a key is given, which is never more than its maker has, and how an admin changes it. */
+/** Limits of keys: a new key never gets wider limits than its creator has; an admin can change them. */
 import { type Problem, Refusal } from '../../core/errors.ts'
 import { inWords, type KeyLimits, NO_KEY_LIMITS } from '../../core/limits/limits.ts'
 import { ratePolicy } from '../../core/limits/rate-policy.ts'
 
-/** Which of two values of each limit is the stricter one: the greater value, where that is so. */
+/** For each limit, whether the first value is stricter than the second. */
 const IS_STRICTER: { readonly [K in keyof KeyLimits]: (a: never, b: never) => boolean } = {
   minPeriodMs: (a: number, b: number) => a > b,
   maxAheadMs: (a: number, b: number) => a < b,
@@ -11,7 +11,7 @@ const IS_STRICTER: { readonly [K in keyof KeyLimits]: (a: never, b: never) => bo
   maxPayloadBytes: (a: number, b: number) => a < b,
 }
 
-/** The limits of a new key: those that were asked for, and those of its maker where nothing was; null for none. */
+/** Returns the limits of a new key: those requested, or those of its creator if none were; null for none. */
 export function limitsWithin(
   own: KeyLimits | null,
   wanted: KeyLimits | null,
@@ -33,7 +33,7 @@ export function limitsWithin(
   return limits as unknown as KeyLimits
 }
 
-/** Whether limits allow anything that others do not. */
+/** Returns whether `limits` allow anything that `others` do not. */
 export function exceeds(limits: KeyLimits | null, others: KeyLimits | null): boolean {
   const names = Object.keys(IS_STRICTER) as (keyof KeyLimits)[]
   return names.some((name) => {
@@ -42,11 +42,11 @@ export function exceeds(limits: KeyLimits | null, others: KeyLimits | null): boo
   })
 }
 
-/** Limits that limit nothing are none. */
+/** Returns null for limits that limit nothing. */
 export const orNone = (limits: KeyLimits | null): KeyLimits | null =>
   limits !== null && Object.values(limits).some((value) => value !== null) ? limits : null
 
-/** Refuses limits that no schedule could meet. */
+/** Rejects limits that no schedule can meet. */
 export function refuseNoRoom({ minPeriodMs, maxAheadMs }: KeyLimits): void {
   if (minPeriodMs === null || maxAheadMs === null || minPeriodMs <= maxAheadMs) return
   const detail = 'must not be greater than maxAhead'

@@ -1,4 +1,4 @@
-/** Managing API keys. Nobody makes a key that may do more, in more places, or for longer than their own. */
+/** Manages API keys. No caller can create a key with more rights, a wider reach or a longer life than their own. */
 import { randomBytes } from 'node:crypto'
 import { hashOfKey, hintOf, makeApiKey } from '../../core/access/api-key.ts'
 import { allows, type Reach, type Role } from '../../core/access/role.ts'
@@ -32,20 +32,20 @@ import { type Caller, recordChange } from '../audit-log/record-change.ts'
 import { type Context, nameOf } from '../context.ts'
 import { exceeds, limitsWithin, refuseNoRoom } from './key-limits.ts'
 
-/** Good keys that a project, or the installation, may have; enough for one a machine. */
+/** Maximum number of valid keys of a project, or of the installation; enough for one per machine. */
 const MAX_KEYS = 1_000
-/** The same while keys are replaced, which are good beside their successors for a while. */
+/** The same limit for rotations: a replaced key stays valid beside its successor for a while. */
 const MAX_KEYS_ROTATING = 2 * MAX_KEYS
 
-/** What key is wanted. */
+/** The key to create. */
 export interface KeyToMake extends Reach {
   readonly name: string
   readonly role: Role
-  /** Null: for the installation. Undefined: for the installation if the caller manages it, else for the project of the caller. */
+  /** Null for the installation. Undefined for the installation if the caller manages it, otherwise for the caller's project. */
   readonly project?: string | null | undefined
 }
 
-/** A key that was just made, for the one answer that shows it. */
+/** A key that was just created, for the only response that shows it. */
 export interface MadeKey {
   readonly id: string
   readonly key: string
@@ -61,7 +61,7 @@ export async function createKey(context: Context, wanted: KeyToMake): Promise<Ap
   return { ...(await theKey(db, scope, made.id)), ...made }
 }
 
-/** Stores a key whatever its rights: what else there is to decide was decided before. */
+/** Stores a key without checking rights: the caller has checked them already. */
 export function storeKey(
   caller: Caller & Pick<Context, 'db'>,
   key: Omit<KeyToMake, 'project'> & { readonly projectId: string | null; readonly createdBy: string | null },
@@ -82,7 +82,7 @@ export function storeKey(
   })
 }
 
-/** Until the commit nobody else adds a key, so that the limit is exact. */
+/** Locks the count until the commit, so that no other key is added meanwhile and the limit is exact. */
 async function refuseTooMany(tx: Queryable, projectId: string | null, limit: number): Promise<void> {
   await tx.run(lockCount('keys', projectId))
   const [good] = await tx.run(countGoodKeys(projectId))
@@ -94,7 +94,7 @@ async function refuseTooMany(tx: Queryable, projectId: string | null, limit: num
   )
 }
 
-/** What a key may do. */
+/** Returns the part of a key that the audit log records. */
 const recorded = ({
   name,
   role,
@@ -116,7 +116,7 @@ function newSecret() {
   return { text, hash: Buffer.from(hashOfKey(text), 'base64'), hint: hintOf(text) }
 }
 
-/** The project that a new key is for; null for the installation. */
+/** Returns the project that a new key is for; null for the installation. */
 async function projectFor(
   { db, grant, projectId }: Context,
   name: string | null | undefined,
@@ -131,7 +131,10 @@ async function projectFor(
   throw new Refusal('not_found', `Project ${name} does not exist.`)
 }
 
-/** The reach of a new key: what was asked for, as far as the caller's own goes, else the caller's own. */
+/**
+ * Returns the reach of a new key: what was requested, which must be within the caller's own reach; the caller's own where
+ * nothing was requested.
+ */
 function reachWithin(own: Reach, wanted: Reach, now: number): Reach {
   const problems: Problem[] = []
   const refuse = (pointer: string, detail: string) => void problems.push({ pointer, detail })
@@ -156,7 +159,7 @@ function reachWithin(own: Reach, wanted: Reach, now: number): Reach {
   }
 }
 
-/** Whether a key could be used where the caller's own reach ends. */
+/** Returns whether a key's queues, networks or limits allow more than the caller's own reach. */
 function reachesBeyond(own: Reach, { queues, networks, limits }: Reach): boolean {
   const { queues: ownQueues, networks: ownNetworks } = own
   if (ownQueues !== null && !queues?.every((queue) => ownQueues.includes(queue))) return true
@@ -172,7 +175,10 @@ function reachesBeyond(own: Reach, { queues, networks, limits }: Reach): boolean
 const networksOf = (texts: readonly string[] | null) =>
   (texts ?? []).flatMap((text) => parseNetwork(text) ?? [])
 
-/** Keys that the caller manages: those of its project, and for admins of the installation also those of the installation. */
+/**
+ * Returns the keys that the caller manages: those of its project and, for admins of the installation, also those of the
+ * installation.
+ */
 const scopeOf = ({ projectId, grant }: Context): KeyScope => ({
   projectId,
   withInstallation: allows(grant, projectId, 'installation'),
@@ -199,7 +205,7 @@ async function lockedKey(tx: Queryable, scope: KeyScope, id: string): Promise<Ap
   return theKey(tx, scope, id)
 }
 
-/** Changes the limits of a key. All nodes follow within a second. */
+/** Changes the limits of a key. All nodes apply the change within a second. */
 export async function limitKey(
   context: Context,
   id: string,
@@ -246,9 +252,9 @@ export async function endKey(context: Context, id: string): Promise<void> {
 
 /** How a key is replaced. */
 export interface Rotation {
-  /** For how long the old one stays good. */
+  /** For how long the old key stays valid. */
   readonly overlapMs: number
-  /** When the new one expires; null: after as long a life as the old one had. */
+  /** When the new key expires; null for a lifetime as long as the old key's. */
   readonly expiresAt: number | null
 }
 
@@ -292,7 +298,7 @@ export async function replaceKey(
   return { ...made, key: text }
 }
 
-/** When a successor expires: after as long a life as the old key had, and not after whoever asks for it. */
+/** Returns when a successor expires: after a lifetime as long as the old key's, but not later than the caller's own key. */
 function lifeOf({ expiresAt, createdAt }: ApiKeyRow, own: Reach, now: number): number | null {
   if (expiresAt === null) return own.expiresAt
   return Math.min(Math.ceil(now + expiresAt - createdAt), own.expiresAt ?? Number.POSITIVE_INFINITY)

@@ -1,4 +1,4 @@
-/** The ledger of one task: what is read of it, within which bounds, and how much of it is shown. */
+/** Reads the ledger of one task, within bounds, and a page of it to show. */
 
 import { Refusal } from '../../core/errors.ts'
 import {
@@ -19,28 +19,31 @@ import { historyBeginOf } from '../../store/history/run-search.ts'
 import type { Context } from '../context.ts'
 import { notFound } from '../tasks/read-tasks.ts'
 
-/** Occurrences that one ledger may speak of. */
+/** Maximum number of occurrences in one ledger. */
 export const MAX_LEDGER_OCCURRENCES = 10_000
-/** Rows that it may read: as many, and runs that somebody asked for in between. */
+/** Maximum number of history rows that it reads: twice as many, to leave room for manual runs. */
 const MAX_ROWS = 2 * MAX_LEDGER_OCCURRENCES
-/** Versions of the task that it may take into account. */
+/** Maximum number of past versions of the task that it takes into account. */
 const MAX_VERSIONS = 200
 const MAX_LIVE_ROWS = 5_000
-/** Without a beginning it is the last day, or, of a task that is due too often for that, what fits of these. */
+/**
+ * Ranges to try if the request gives no start: the last day or, for a task that is due too often for that, the longest of these
+ * that fits.
+ */
 const DEFAULT_SPANS_MS = [86_400_000, 3_600_000, 60_000]
 
-/** Which part of which ledger is asked for. */
+/** Which part of which ledger is requested. */
 export interface LedgerQuery {
   readonly taskId: string
   readonly from: number | null
   readonly to: number | null
   readonly show: LedgerState | 'problems' | null
-  /** How many entries were shown already. */
+  /** Number of entries to skip because they were shown already. */
   readonly offset: number
   readonly limit: number
 }
 
-/** A ledger, and the page of it that was asked for. */
+/** A ledger, and the requested page of it. */
 export interface LedgerView {
   readonly from: number
   readonly to: number
@@ -53,7 +56,7 @@ export interface LedgerView {
   readonly hasMore: boolean
 }
 
-/** All statements see one instant, so that a run that ends meanwhile is neither missed nor met twice. */
+/** Reads the ledger. All statements use one snapshot, so a run that ends meanwhile is neither missed nor read twice. */
 export async function readLedger({ db, projectId }: Context, query: LedgerQuery): Promise<LedgerView> {
   return db.snapshot(
     async (tx) => {

@@ -1,4 +1,4 @@
-/** Keeps projects within the number of tasks, and the bytes of their definitions, that they may have. */
+/** Enforces a project's limits on the number of its tasks and on the bytes it stores. */
 import { Refusal } from '../../core/errors.ts'
 import type { ProjectLimits } from '../../core/limits/limits.ts'
 import type { Database, Queryable } from '../../store/database/database.ts'
@@ -7,26 +7,26 @@ import { addUse, countUse, isLiving, lockUse, noteUse, type Use } from '../../st
 import type { Context } from '../context.ts'
 import { bytesOf } from './task-limits.ts'
 
-/** Limits of what may be stored. */
+/** Limits on what a project stores. */
 export type StorageLimits = Pick<ProjectLimits, 'maxTasks' | 'maxStoredBytes'>
 
 export const limitsStorage = ({ maxTasks, maxStoredBytes }: StorageLimits): boolean =>
   maxTasks !== null || maxStoredBytes !== null
 
-/** Counting that took longer than this is not repeated at once: what it found holds for so many times as long. */
+/** A count that took longer than this is cached: for `COUNTED_FOR` times as long as it took, at most `LONGEST_MS`. */
 const SLOW_COUNT_MS = 20
 const COUNTED_FOR = 20
 const LONGEST_MS = 5_000
 
-/** What was counted a moment ago, when that took long, by project. */
+/** Cached slow counts, by project. */
 const countedLately = new WeakMap<Database, Map<string, { readonly use: Use; readonly until: number }>>()
 
-/** Everything is counted again, for whoever has changed a limit and looks what that does. */
+/** Drops the cached counts, so that the effect of a changed limit is visible at once. */
 export const forgetCounts = (db: Database): void => void countedLately.delete(db)
 
 /**
- * Makes room for tasks in the transaction that stores them, or refuses them. Others who store tasks in the project wait
- * until that has ended.
+ * Reserves room for tasks in the transaction that stores them, or rejects them. Other transactions that store tasks in the
+ * project wait until this one has ended.
  */
 export async function admitTasks(
   tx: Queryable,
@@ -54,7 +54,7 @@ export async function admitTasks(
   await tx.run(noteUse({ projectId, tasks: use.tasks + added.tasks, bytes: use.bytes + added.bytes }))
 }
 
-/** Stores tasks in a transaction that makes room for them first. */
+/** Runs `store` in a transaction that reserves room for the tasks first. */
 export const withRoom = <T>(
   context: Pick<Context, 'db' | 'projectId'>,
   limits: StorageLimits,
@@ -87,7 +87,7 @@ function refuseBeyond(use: Use, added: Use, { maxTasks, maxStoredBytes }: Storag
 const counted = (tasks: number) =>
   `${tasks} task${tasks === 1 ? '' : 's'} that ${tasks === 1 ? 'has' : 'have'} not ended`
 
-/** Makes room for what an edit adds: a longer definition, and a task that had finished and goes on again. */
+/** Reserves room for what an edit adds: a longer definition, or a task that had finished and continues. */
 export async function admitEdit(
   tx: Queryable,
   context: Pick<Context, 'db' | 'projectId'>,

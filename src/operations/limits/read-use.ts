@@ -1,4 +1,4 @@
-/** How much a project uses of its limits. Only what is limited is counted. */
+/** Reads how much of its limits a project uses. Only what is limited is counted. */
 import type { ProjectLimits } from '../../core/limits/limits.ts'
 import { ratePolicy } from '../../core/limits/rate-policy.ts'
 import { ShortMemory } from '../../runtime/short-memory.ts'
@@ -9,7 +9,7 @@ import { readProjectGate } from '../../store/queues/project-gates.ts'
 import type { Context } from '../context.ts'
 import { limitsStorage } from './admit-tasks.ts'
 
-/** Null: there is no limit. */
+/** Usage by limit; null if there is no such limit. */
 export interface ProjectUse {
   readonly tasks: number | null
   readonly storedBytes: number | null
@@ -17,7 +17,7 @@ export interface ProjectUse {
   readonly running: number | null
 }
 
-/** Counting takes a look at all live runs. */
+/** Counting reads all live runs, so the counts are cached for this long. */
 const COUNTED_FOR_MS = 2_000
 const MAX_PROJECTS = 1_000
 const counts = new WeakMap<Database, ShortMemory<Use | undefined>>()

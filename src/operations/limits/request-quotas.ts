@@ -1,6 +1,6 @@
 /**
- * Counts requests against the rates of projects and keys, over all nodes. One statement at a time leases requests for all
- * quotas of this node that need some; LeasedQuota decides about each request in between.
+ * Counts requests against the rates of projects and keys, across all nodes. One statement at a time leases requests for all
+ * quotas of this node that need some; between statements, LeasedQuota decides about each request.
  */
 import { LeasedQuota, type Taking } from '../../core/limits/leased-quota.ts'
 import { type RatePolicy, ratePolicy } from '../../core/limits/rate-policy.ts'
@@ -10,24 +10,24 @@ import type { Queryable } from '../../store/database/database.ts'
 import { insertQuotas, leaseRequests, type QuotaRequest } from '../../store/limits/request-quotas.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
-/** Whose requests are counted together. */
+/** A project or key whose requests are counted together. */
 export interface QuotaSubject {
   readonly kind: 'project' | 'key'
   readonly id: string
-  /** How many requests may come, such as `100/s`. */
+  /** The allowed rate of requests, such as `100/s`. */
   readonly rate: string
 }
 
-/** What a quota says about itself, for the headers of an answer. */
+/** The state of a quota, for the headers of a response. */
 export interface QuotaState {
   readonly kind: QuotaSubject['kind']
   readonly policy: RatePolicy
   readonly remaining: number
-  /** Until another request could come. */
+  /** Milliseconds until another request is allowed. */
   readonly opensInMs: number
 }
 
-/** Whether a request may go on; `refusedBy` is the subject whose quota is used up. */
+/** Whether a request is allowed; `refusedBy` is the subject whose quota is used up, or null. */
 export interface QuotaDecision {
   readonly refusedBy: QuotaSubject | null
   readonly states: readonly QuotaState[]
@@ -36,20 +36,20 @@ export interface QuotaDecision {
 interface Counted {
   readonly policy: RatePolicy
   readonly quota: LeasedQuota
-  /** Requests that wait for the answer to the next question. */
+  /** Requests that wait for the next statement's answer. */
   waiting: (() => void)[]
 }
 
-/** Statements that nobody waits for are this far apart. */
+/** Minimum interval between statements that no request waits for. */
 const PAUSE_MS = 25
-/** Quotas are looked through for what is not used, and forgotten after the other. */
+/** How often unused quotas are looked for, and how long a quota must be idle to be dropped. */
 const SWEEP_MS = 250
 const FORGOTTEN_AFTER_MS = 60_000
-/** Quotas asked for by one statement. */
+/** Maximum number of quotas per statement. */
 const BATCH = 500
-/** A request waits no longer than this for an answer, and is let through. */
+/** A request waits at most this long for an answer; then it is allowed. */
 const LONGEST_WAIT_MS = 250
-/** Answers that a request waits for: others may take first what was leased for it. */
+/** Maximum number of answers that a request waits for: other requests may use up first what was leased for it. */
 const MAX_TURNS = 3
 
 export class RequestQuotas implements Service {
@@ -78,7 +78,7 @@ export class RequestQuotas implements Service {
     await this.#sweep.stop()
   }
 
-  /** Counts a request for each of the subjects, or for none of them when one is used up. */
+  /** Counts a request for each of the subjects, or for none of them if one of the quotas is used up. */
   take(subjects: readonly QuotaSubject[]): QuotaDecision | Promise<QuotaDecision> {
     const taken: Counted[] = []
     for (const [index, subject] of subjects.entries()) {
@@ -92,7 +92,7 @@ export class RequestQuotas implements Service {
     return this.#decision(subjects, null, [])
   }
 
-  /** The same from a subject on whose quota must be asked first. */
+  /** Continues `take` from the subject whose quota must be requested from the database first. */
   async #takeLater(
     subjects: readonly QuotaSubject[],
     from: number,
@@ -124,11 +124,11 @@ export class RequestQuotas implements Service {
     return { refusedBy, states }
   }
 
-  /** What becomes of a request once the quota has been asked for more. */
+  /** Returns whether a request may go on, after requesting more for its quota. */
   async #answered(counted: Counted): Promise<'taken' | 'refused'> {
     const { quota } = counted
     for (let turn = 0; turn < MAX_TURNS; turn++) {
-      // What no answer can let through need not wait for one.
+      // As many requests wait already as an answer can allow at most.
       if (counted.waiting.length >= quota.policy.burst) return 'refused'
       if (await this.#isLate(counted)) {
         quota.lend()
@@ -140,10 +140,10 @@ export class RequestQuotas implements Service {
     return 'refused'
   }
 
-  /** Waits for the next answer; true when it takes too long. */
+  /** Waits for the next answer; true if it takes too long. */
   #isLate(counted: Counted): Promise<boolean> {
     return new Promise((resolve) => {
-      // An answer that has arrived is heard first: that this process was busy says nothing about the database.
+      // An answer that has already arrived takes precedence: if this process was busy, that says nothing about the database.
       const timer = setTimeout(() => setImmediate(resolve, true), LONGEST_WAIT_MS)
       counted.waiting.push(() => {
         clearTimeout(timer)
@@ -227,7 +227,7 @@ export class RequestQuotas implements Service {
     return [...rows, ...(await this.#db.run(leaseRequests(missing)))]
   }
 
-  /** Gives back what is not used, and forgets quotas that nobody needs. */
+  /** Gives back unused requests, and drops idle quotas. */
   async #tidy(): Promise<undefined> {
     const now = performance.now()
     let isUnused = false

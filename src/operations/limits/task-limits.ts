@@ -1,4 +1,4 @@
-/** The limits that tasks are made within: those of the project, and those of the key that makes them. */
+/** The limits that tasks are created within: those of the project, and those of the key that creates them. */
 import { Refusal } from '../../core/errors.ts'
 import type { KeyLimits, ProjectLimits } from '../../core/limits/limits.ts'
 import { paceOf } from '../../core/schedule/pace.ts'
@@ -12,20 +12,23 @@ import { readProject } from '../../store/projects/projects.ts'
 import { storedForm } from '../../store/tasks/stored-definition.ts'
 import type { Context } from '../context.ts'
 
-/** What holds for the tasks that a caller makes. */
+/** The limits for the tasks that a caller creates. */
 export interface TaskLimits {
   readonly project: ProjectLimits
-  /** Null: the caller is not a key, or one without limits. */
+  /** Null if the caller is not a key, or is a key without limits. */
   readonly key: KeyLimits | null
 }
 
-/** Limits are asked for with each task that is made. Nodes follow a change that another one made within this time. */
+/**
+ * Limits are read for each task that is created, so they are cached. A change made on another node takes effect here within
+ * this time.
+ */
 const FRESH_MS = 1_000
 const MAX_PROJECTS_KNOWN = 10_000
 
 const known = new WeakMap<Database, ShortMemory<ProjectLimits>>()
 
-/** The limits of the project, as they were at most a second ago, and those of the key. */
+/** Returns the limits of the project, at most a second old, and those of the key. */
 export async function limitsOf({ db, projectId, limits, reach }: Context): Promise<TaskLimits> {
   const memory = known.get(db) ?? new ShortMemory({ freshMs: FRESH_MS, max: MAX_PROJECTS_KNOWN })
   known.set(db, memory)
@@ -37,19 +40,19 @@ export async function limitsOf({ db, projectId, limits, reach }: Context): Promi
   return { project, key: reach.limits }
 }
 
-/** What holds where a project sets no limit of its own: what the node was started with. */
+/** Fills in the limits that a project does not set with those that the node was started with. */
 export const withDefaults = <P extends ProjectLimits>(project: P, defaults: Context['limits']): P => ({
   ...project,
   minPeriodMs: project.minPeriodMs ?? defaults.minPeriodMs,
   maxAheadMs: project.maxAheadMs ?? defaults.maxAheadMs,
 })
 
-/** The limits of a project were changed on this node. */
+/** Drops the cached limits, after the limits of a project were changed on this node. */
 export const forgetLimits = (db: Database): void => known.get(db)?.forget()
 
 /**
- * Refuses a definition that is due more often or further ahead, or is larger, than its project or the key allows. One that is
- * due as it was before an edit is not measured again.
+ * Rejects a definition that is due more often or further ahead, or is larger, than its project or the key allows. If an edit
+ * does not change when the task is due, its schedule is not checked again.
  */
 export function keepLimits(
   definition: TaskDefinition,
@@ -67,7 +70,7 @@ export function keepLimits(
 type Whose = 'project' | 'key'
 const OWNERS: { readonly [W in Whose]: string } = { project: 'the project', key: 'the API key' }
 
-/** Refuses a definition whose stored form is too long. */
+/** Rejects a definition whose stored form is too long. */
 function keepSize(
   definition: TaskDefinition,
   { maxPayloadBytes }: Pick<KeyLimits, 'maxPayloadBytes'>,
@@ -80,7 +83,7 @@ function keepSize(
   throw beyond('', `has a definition of ${bytes} bytes`, { whose, allowed, limit: { maxPayloadBytes } })
 }
 
-/** What a definition takes in the database, uncompressed. */
+/** Returns the uncompressed size of a definition in the database, in bytes. */
 export const bytesOf = (definition: TaskDefinition): number => Buffer.byteLength(storedForm(definition))
 
 function keepPace(
@@ -115,7 +118,7 @@ function keepPace(
   if (distance > maxAheadMs) throw beyond(at, `is first due in ${formatDuration(distance)}`, far)
 }
 
-/** Whether there is anything to measure: a single wall-clock trigger is never due twice in a second. */
+/** Returns whether the schedule needs to be checked: a single wall-clock trigger is never due twice in a second. */
 function isLimited(
   { schedule }: TaskDefinition,
   { minPeriodMs, maxAheadMs }: Pick<KeyLimits, 'minPeriodMs' | 'maxAheadMs'>,

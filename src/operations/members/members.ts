@@ -1,4 +1,4 @@
-/** Members: which role whom is given in a project, or in the whole installation, by address or by group. */
+/** Members: the roles that people are given in a project, or in the whole installation, by address or by group. */
 import type { Role } from '../../core/access/role.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
@@ -14,13 +14,13 @@ import { lockCount } from '../../store/database/lock-count.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import { type Context, nameOf } from '../context.ts'
 
-/** Where a role counts: in the project of the call, or in every project. */
+/** Where a role applies: in the project of the call, or in every project. */
 export type MemberScope = 'project' | 'installation'
 
-/** Of a project, or of the installation. */
+/** Maximum number of members of a project, or of the installation. */
 const MAX_MEMBERS = 1_000
 
-/** Whom a role is to be given to. */
+/** Who gets which role. */
 export interface MemberInput {
   readonly kind: MemberKind
   readonly who: string
@@ -34,7 +34,7 @@ export function allMembers(context: Context, scope: MemberScope): Promise<Member
   return context.db.run(listMembers(projectOf(context, scope)))
 }
 
-/** Adds a member, or gives the one that is there another role. */
+/** Adds a member, or changes the role of an existing one. */
 export async function setMember(
   context: Context,
   scope: MemberScope,

@@ -2,7 +2,10 @@ import { utcOrNull } from '../../core/values/utc.ts'
 import type { AuditSummary as AuditRow } from '../../store/audit/audit.ts'
 import type { Context } from '../context.ts'
 
-/** How far the audit has come and what it found. How many tasks all projects have together concerns those alone who run it. */
+/**
+ * Summarises the progress and findings of the audit. The number of tasks in all projects is shown only to callers with a role
+ * in the installation.
+ */
 export const summariseAudit = (audit: AuditRow | undefined, { grant }: Pick<Context, 'grant'>) => ({
   roundEndedAt: utcOrNull(audit?.roundEndedAt ?? null),
   roundMs: audit?.roundMs ?? null,

@@ -1,4 +1,4 @@
-/** Who is there and who watches what, as one answer each. */
+/** Lists the nodes with their load, and the shards with their owners. */
 
 import type { Counted } from '../../core/values/counted.ts'
 import {
@@ -11,20 +11,23 @@ import {
 import type { Context } from '../context.ts'
 
 const MAX_NODES_LISTED = 500
-/** Rows at the beginning of each shard among which runs in progress are looked for. */
+/** Number of rows at the beginning of each shard among which runs in progress are counted. */
 const MAX_EXAMINED_PER_SHARD = 500
 
-/** A node, in a word how it is, and how much it holds. */
+/** A node, its state in a word, and how many runs it has leased. */
 export interface NodeView extends NodeRow {
   readonly state: 'alive' | 'quiet' | 'dead'
   readonly why: 'stopped' | 'lost' | 'silent' | null
   readonly busy: Counted
 }
 
-/** All nodes and workers, with everything that they hold. */
+/** Returns all nodes and workers, with the number of all runs that they have leased. */
 export const allNodes = (context: Context): Promise<NodeView[]> => nodesOf(context, null)
 
-/** The nodes, which serve every project, and the project's own workers, with what they hold of the project. */
+/**
+ * Returns the nodes, which serve every project, and the project's own workers, with the number of runs of the project that they
+ * have leased.
+ */
 export const nodesOfProject = (context: Context): Promise<NodeView[]> => nodesOf(context, context.projectId)
 
 async function nodesOf({ db, heartbeatMs }: Context, projectId: string | null): Promise<NodeView[]> {
@@ -42,7 +45,7 @@ async function nodesOf({ db, heartbeatMs }: Context, projectId: string | null): 
   })
 }
 
-/** A beat may come late; a node of which two are missing is one to look at. */
+/** Tolerates one late heartbeat; a node that has missed two is shown as quiet. */
 const MISSING_BEATS = 2.5
 
 export function conditionOf(
@@ -55,7 +58,7 @@ export function conditionOf(
     : { state: 'alive', why: null }
 }
 
-/** Owners speak each second and lose a shard after three; after this long nobody has taken it either. */
+/** Owners send a heartbeat each second and lose a shard after three; after this long no other node has taken it over either. */
 const UNWATCHED_AFTER_MS = 5_000
 
 export const isWatched = ({ owner, silentMs }: Pick<ShardState, 'owner' | 'silentMs'>): boolean =>

@@ -1,11 +1,11 @@
-/** Of the tasks that failed lately those whose latest run did, and how often in a row they have failed. */
+/** Finds, among the tasks that failed lately, those whose latest run failed, and how often in a row they have failed. */
 
 import { utc } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type FailedTask, type FailureStreak, failureStreaks } from '../../store/history/overview.ts'
 
 const FAILING_SHOWN = 10
-/** Runs of each task that are looked at to find its latest success. */
+/** Maximum number of runs of each task that are examined to find its latest success. */
 export const MAX_STREAK = 1_000
 
 export async function failingOf(tx: Queryable, failed: readonly FailedTask[]) {
@@ -21,7 +21,7 @@ export async function failingOf(tx: Queryable, failed: readonly FailedTask[]) {
   }
 }
 
-/** Nothing for a task whose latest failure lies behind a success and more skips than the first look saw. */
+/** Returns nothing for a task whose latest failure is before a success and more skips than the first query examined. */
 function present({ taskId, taskName, failedAt }: FailedTask, streaks: readonly FailureStreak[]) {
   const streak = streaks.find((found) => found.taskId === taskId)
   if (!streak || streak.since === null) return []

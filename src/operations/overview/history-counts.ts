@@ -1,4 +1,4 @@
-/** History counted by the minute, added up to steps of a chart. */
+/** Sums the per-minute counts of history into the steps of a chart. */
 
 import { addBuckets, type LatenessBuckets, latenessAt } from '../../core/run/lateness.ts'
 import { utc } from '../../core/values/utc.ts'
@@ -6,13 +6,16 @@ import type { Queryable } from '../../store/database/database.ts'
 import { groupRuns, readProgress, readTallies, type Tally, talliesOf } from '../../store/history/tally.ts'
 
 const MINUTE_MS = 60_000
-/** Minutes that are counted from history itself, because nobody has counted them yet: a day would take too long. */
+/**
+ * Maximum number of minutes counted from history itself because the tally has not reached them yet: counting a whole day would
+ * take too long.
+ */
 const MAX_UNCOUNTED_MINUTES = 3
 
-/** What was counted of a project from an instant on. */
+/** The counts of a project from an instant on. */
 export interface HistoryCounts {
   readonly minutes: readonly Tally[]
-  /** Every minute was counted, or is counted here. */
+  /** Whether every minute was counted, either by the tally or here. */
   readonly isComplete: boolean
   /** Minutes before this one were counted by the tally, those from `since` on are counted here. */
   readonly countedUntil: number
@@ -25,7 +28,7 @@ interface Stretch {
   readonly now: number
 }
 
-/** Minutes that the tally has counted, and, from history itself, the few that it has not come to yet. */
+/** Returns the minutes that the tally has counted and, from history itself, the few that it has not reached yet. */
 export async function countHistory(tx: Queryable, { projectId, from, now }: Stretch): Promise<HistoryCounts> {
   const [progress] = await tx.run(readProgress())
   const countedUntil = progress?.countedUntil ?? 0
@@ -47,7 +50,7 @@ interface Steps {
   readonly count: number
 }
 
-/** Steps of the same length, whole ones since the epoch, the last of which has only begun. */
+/** Returns steps of equal length, aligned to the epoch; the last one is still in progress. */
 export function stepsOf(counts: HistoryCounts, { now, stepMs, count }: Steps) {
   const { minutes, isComplete, countedUntil, since } = counts
   const byStep = new Map<number, Tally[]>()

@@ -1,8 +1,8 @@
-/** How a longer stretch of time was, in as many steps as a chart has room for. */
+/** Reads the history of a longer period, in as many steps as a chart has room for. */
 import type { Context } from '../context.ts'
 import { countHistory, stepsOf } from './history-counts.ts'
 
-/** How far back from now history can be read. */
+/** The periods before now for which history can be read. */
 export const HISTORY_RANGES = ['1h', '5h', '24h', '7d'] as const
 export type HistoryRange = (typeof HISTORY_RANGES)[number]
 

@@ -1,4 +1,4 @@
-/** The overview: how things stand, how the last hour and day were, what comes next. */
+/** The overview: the current state, the last hour and day, and what comes next. */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
 import type { Counted } from '../../core/values/counted.ts'
@@ -21,9 +21,9 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const MINUTES_SHOWN = 60
-/** A run that has been due for this long and has not begun is late. */
+/** A due run that has not started within this time is late. */
 const LATE_AFTER_MS = 5_000
-/** Rows of each shard that are looked at, at either end. */
+/** Number of rows that are examined at either end of each shard. */
 const MAX_PER_SHARD = 150
 const MAX_TASKS_COUNTED = 10_000
 const MAX_FAILURES = 2_000
@@ -33,7 +33,7 @@ const MAX_REFUSED = 1_000
 const REFUSED_SHOWN = 10
 const MAX_CIRCUITS = 1_000
 const CIRCUITS_SHOWN = 10
-/** Findings of a day that are counted; there are hardly ever any. */
+/** Maximum number of findings of a day that are counted; there are hardly ever any. */
 export const MAX_FINDINGS_COUNTED = 10_000
 
 export async function readStats(context: Context) {
@@ -102,7 +102,7 @@ export async function readStats(context: Context) {
   }
 }
 
-/** What the verdict says about the audit. Before the first round has ended it says nothing. */
+/** Returns the audit's part of the verdict. Before the first round has ended, the verdict does not mention the audit. */
 const auditOf = (audit: AuditSummary | undefined, now: number) => ({
   repaired: audit?.repaired ?? 0,
   unrepaired: audit?.unrepaired ?? 0,

@@ -1,11 +1,11 @@
-/** Is everything on time? One sentence about it, made of what was counted. Pure. */
+/** Summarises in one sentence whether everything is on time. Pure. */
 
 import { REFUSED_WORDS, type RefusedOperation } from '../../core/ledger/refusal-report.ts'
 import type { Counted } from '../../core/values/counted.ts'
 
-/** What the sentence is made of. */
+/** The counts that the sentence is made of. */
 export interface Ingredients {
-  /** What keeps the database from being written to; null when nothing does. */
+  /** Why the database does not accept writes; null if it does. */
   readonly database: string | null
   readonly unwatchedShards: number
   readonly late: Counted & { readonly oldestMs: number | null }
@@ -17,31 +17,31 @@ export interface Ingredients {
   readonly skipped: number
   readonly missed: number
   readonly audit: AuditIngredients
-  /** What PostgreSQL refuses to write at present. */
+  /** Operations whose writes PostgreSQL currently rejects. */
   readonly refused: Counted & { readonly items: readonly { readonly operation: RefusedOperation }[] }
-  /** Targets that are left alone because they do not answer. */
+  /** Targets with an open circuit, because they do not respond. */
   readonly circuits: Counted & { readonly items: readonly { readonly target: string }[] }
   /** The latest time within a day that the database's clock was set, and how often it was. */
   readonly clockStep: ClockStep | null
 }
 
-/** The database's clock was set. */
+/** A change of the database's clock. */
 export interface ClockStep {
   readonly byMs: number
   readonly agoMs: number
   readonly count: number
 }
 
-/** What the audit has to say. */
+/** What the audit reports. */
 export interface AuditIngredients {
-  /** Found out of order within the last day, and put right or not. */
+  /** Inconsistencies found within the last day: repaired, and not repaired. */
   readonly repaired: number
   readonly unrepaired: number
   /** Minutes whose history has lost rows, found within the last day. */
   readonly minutesLost: number
-  /** One-offs and the history of the last day were looked at as well, to the end. */
+  /** Whether one-offs and the history of the last day were also checked completely. */
   readonly isWhole: boolean
-  /** For how long no round has come to its end; null before the first. */
+  /** Time since a round last ended; null before the first one has. */
   readonly silentMs: number | null
 }
 
@@ -63,7 +63,7 @@ export function verdictOf(ingredients: Ingredients): Verdict {
   }
 }
 
-/** Exactly what the audit has looked at, and no more than that. */
+/** States exactly what the audit has checked, and no more. */
 function checked({ silentMs, isWhole }: AuditIngredients): string[] {
   if (silentMs === null) return []
   if (!isWhole) return ['Every recurring task has its next run.']
@@ -72,7 +72,7 @@ function checked({ silentMs, isWhole }: AuditIngredients): string[] {
   ]
 }
 
-/** Runs are of any kind, by hand too; what is skipped or missed is an occurrence. */
+/** Runs include manual ones; only occurrences can be skipped or missed. */
 function dayOf({ ran, skipped, missed }: Ingredients): string {
   const ended = `In the last 24 hours ${of(ran, 'run')} ended`
   if (skipped === 0) return `${ended} and no occurrence was skipped.`
@@ -134,13 +134,13 @@ function stepOf({ byMs, agoMs, count }: ClockStep): string {
   return `The database clock was set ${direction} by ${length}, ${roughly(agoMs)} ago${times}.`
 }
 
-/** A round takes less than a minute; when none has ended for so long, nobody audits. */
+/** A round takes less than a minute; if none has ended for this long, no node is auditing. */
 const AUDIT_SILENT_MS = 300_000
 
 const more = ({ atLeast }: Counted) => (atLeast ? 'At least ' : '')
 const of = (count: number, noun: string) => `${numeral(count)} ${noun}${count === 1 ? '' : 's'}`
 
-/** Thousands apart, by a space that no line breaks at. */
+/** Formats a number with no-break spaces between thousands. */
 const numeral = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, '\u00a0')
 
 const UNITS = [

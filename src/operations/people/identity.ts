@@ -1,13 +1,13 @@
 /** What the claims of a provider say about a person. */
 import type { Identity } from '../../store/access/people.ts'
 
-/** Claims are whatever the provider sends. */
+/** The claims, as the provider sends them. */
 export type Claims = Readonly<Record<string, unknown>>
 
 const MAX_EMAIL_CHARACTERS = 320
 const MAX_NAME_CHARACTERS = 200
 const MAX_GROUP_CHARACTERS = 200
-/** Groups beyond these are left out: no rule should depend on somebody being in more. */
+/** Maximum number of groups; further ones are ignored: no rule should depend on a person being in more. */
 export const MAX_GROUPS = 1_000
 
 export function identityOf(
@@ -24,7 +24,10 @@ export function identityOf(
   }
 }
 
-/** Whoever may choose their address freely at the provider must not become somebody else by it. */
+/**
+ * Returns the email address only if the provider has verified it: a person who can choose their address freely there must not
+ * be able to impersonate another.
+ */
 function verifiedEmail({ email, email_verified }: Claims): string | null {
   const isVerified = email_verified === true || email_verified === 'true'
   if (!isVerified || typeof email !== 'string' || email.length > MAX_EMAIL_CHARACTERS) return null
@@ -38,7 +41,9 @@ function nameIn({ name, preferred_username }: Claims): string | null {
     : null
 }
 
-/** The claim may be nested, as `realm_access.roles`, but its name may also contain dots, as the address of a namespace does. */
+/**
+ * The claim may be nested, such as `realm_access.roles`, but its name may also contain dots itself, such as a namespaced URL.
+ */
 export function groupsIn(claims: Claims, claim: string): string[] {
   const value = Object.hasOwn(claims, claim) ? claims[claim] : memberAt(claims, claim.split('.'))
   const values = Array.isArray(value) ? value : [value]

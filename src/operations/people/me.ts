@@ -1,4 +1,4 @@
-/** Who somebody is, as the server sees them. */
+/** Describes the caller, as the server sees it. */
 import type { Role } from '../../core/access/role.ts'
 import { findPerson } from '../../store/access/people.ts'
 import { namesOfProjects } from '../../store/projects/projects.ts'
@@ -12,7 +12,7 @@ export interface Self {
   readonly email: string | null
   readonly installationRole: Role | null
   readonly projects: readonly { readonly name: string; readonly role: Role }[]
-  /** The project of requests that name none; null for somebody without any role. */
+  /** The project of requests that name none; null for a caller without any role. */
   readonly project: string | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * The OpenID Connect provider that people sign in with: authorization code flow with PKCE. What it can do is asked when
- * somebody first signs in and remembered for an hour, so a provider that is down keeps no server from starting.
+ * The OpenID Connect provider that people sign in with: authorization code flow with PKCE. Its metadata is fetched at the first
+ * sign-in and cached for an hour, so a server starts even if its provider is down.
  */
 import type { Configuration } from 'openid-client'
 import type { SignInFailure } from '../../core/access/sign-in-failure.ts'
@@ -8,26 +8,26 @@ import type { Config } from '../../runtime/config/settings.ts'
 import type { Identity } from '../../store/access/people.ts'
 import { type Claims, groupsIn, identityOf } from './identity.ts'
 
-/** The provider, and how it knows Belfry. */
+/** The provider, and Belfry's registration as its client. */
 export interface OpenIdSettings {
   readonly issuer: string
   readonly clientId: string
-  /** Null: a public client. */
+  /** Null for a public client. */
   readonly clientSecret: string | null
   readonly scopes: readonly string[]
   readonly groupsClaim: string
-  /** Where the provider sends people back to. */
+  /** The address to which the provider redirects after a sign-in. */
   readonly redirectUrl: string
 }
 
-/** What the browser keeps while somebody is at the provider, and shows when it comes back. */
+/** What the browser stores while the person is at the provider, and sends when it comes back. */
 export interface StartedSignIn {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
 }
 
-/** A sign-in that did not work. The message is for the log. */
+/** A failed sign-in. The message is for the log. */
 export class SignInError extends Error {
   override readonly name = 'SignInError'
   readonly failure: SignInFailure
@@ -46,9 +46,9 @@ interface Discovered {
 }
 
 const REMEMBERED_MS = 3_600_000
-/** For each request to the provider. */
+/** Timeout of each request to the provider. */
 const TIMEOUT_SECONDS = 10
-/** Between the clocks of this machine and of the provider. */
+/** Tolerated difference between the clocks of this machine and of the provider. */
 const CLOCK_TOLERANCE_SECONDS = 60
 
 export class OpenIdProvider {
@@ -60,7 +60,7 @@ export class OpenIdProvider {
     this.#settings = settings
   }
 
-  /** How people are recognised whom this provider describes. */
+  /** The issuer that identifies the people of this provider. */
   get issuer(): string {
     return canonicalIssuer(this.#settings.issuer)
   }
@@ -69,12 +69,12 @@ export class OpenIdProvider {
     return this.#settings.redirectUrl
   }
 
-  /** What the button says: the host of the provider. */
+  /** The provider's host, shown on the sign-in button. */
   get name(): string {
     return new URL(this.#settings.issuer).host
   }
 
-  /** The address at the provider to send somebody to, and what must be known when they are back. */
+  /** Returns the provider's address to redirect the browser to, and what `finish` needs when it comes back. */
   async begin(): Promise<{ readonly url: string; readonly started: StartedSignIn }> {
     const library = await import('openid-client')
     const configuration = await this.#configuration(library)
@@ -94,7 +94,7 @@ export class OpenIdProvider {
     return { url: url.href, started }
   }
 
-  /** Who has come back from the provider, by the query that it sent them back with. */
+  /** Returns the identity of a person who has come back from the provider, from the query of the redirect. */
   async finish(query: string, { state, nonce, verifier }: StartedSignIn): Promise<Identity> {
     const library = await import('openid-client')
     const configuration = await this.#configuration(library)
@@ -116,7 +116,7 @@ export class OpenIdProvider {
     }
   }
 
-  /** Many providers keep the ID token short and say the rest where it is asked for. */
+  /** Adds the claims of the userinfo endpoint: many providers keep the ID token short. */
   async #completed(
     library: Library,
     configuration: Configuration,
@@ -126,12 +126,12 @@ export class OpenIdProvider {
     const isComplete = 'email' in claims && groupsIn(claims, this.#settings.groupsClaim).length > 0
     if (isComplete || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
     const more = await library.fetchUserInfo(configuration, accessToken, claims.sub)
-    // What is signed wins over what was fetched. An address and whether it was verified are said by the same source.
+    // Signed claims take precedence over fetched ones. The address and whether it is verified come from the same source.
     const { email_verified: _, ...others } = more
     return 'email' in claims ? { ...others, ...claims } : { ...more, ...claims }
   }
 
-  /** Everybody who signs in while it is being asked for waits for the same answer. */
+  /** Sign-ins that arrive while the metadata is being fetched wait for the same response. */
   async #configuration(library: Library): Promise<Configuration> {
     const known = this.#discovered
     if (known && performance.now() - known.at < REMEMBERED_MS) return known.configuration
@@ -142,7 +142,7 @@ export class OpenIdProvider {
       this.#discovered = await this.#discovering
       return this.#discovered.configuration
     } catch (error) {
-      // A provider that was fine an hour ago probably still is the same.
+      // The metadata of an hour ago is probably still correct.
       if (known) return known.configuration
       throw error
     }
@@ -165,7 +165,8 @@ export class OpenIdProvider {
       )
       configuration.timeout = TIMEOUT_SECONDS
       for (const allow of insecure) allow(configuration)
-      // The connection proves where the ID token comes from; the signature proves it even through a proxy that opens it.
+      // The TLS connection proves the origin of the ID token; the signature proves it even if a proxy intercepts the
+      // connection.
       library.enableNonRepudiationChecks(configuration)
       return { configuration, at: performance.now() }
     } catch (error) {
@@ -174,7 +175,7 @@ export class OpenIdProvider {
   }
 }
 
-/** As the provider says; without a word, in the header, which the specification makes the default. */
+/** Uses a method that the provider supports; if it names none, the header, which is the default of the specification. */
 function clientAuthentication(library: Library, found: Configuration, clientSecret: string | null) {
   if (clientSecret === null) return library.None()
   const methods = found.serverMetadata().token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -183,10 +184,10 @@ function clientAuthentication(library: Library, found: Configuration, clientSecr
     : library.ClientSecretPost(clientSecret)
 }
 
-/** Where the provider sends people back to, below the address that they use. */
+/** The path of the redirect back from the provider, below the public URL. */
 export const CALLBACK_PATH = '/auth/callback'
 
-/** The provider that the settings name; null without one. */
+/** Returns the provider in the settings; null if they name none. */
 export function providerFrom(config: Config): OpenIdProvider | null {
   const { oidcIssuer, oidcClientId, publicUrl } = config
   if (oidcIssuer === null || oidcClientId === null || publicUrl === null) return null
@@ -200,10 +201,10 @@ export function providerFrom(config: Config): OpenIdProvider | null {
   })
 }
 
-/** One spelling of an issuer, whatever slash was typed at its end. */
+/** Returns one spelling of an issuer, with or without a slash at its end. */
 export const canonicalIssuer = (issuer: string): string => new URL(issuer).href
 
-/** Codes of the library for answers that are none, because something else answers, or nothing. */
+/** Error codes of the library that mean that the provider did not respond, or that something else did. */
 const UNREACHABLE: ReadonlySet<unknown> = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
@@ -222,7 +223,7 @@ function explain(error: unknown, library: Library): SignInError {
   return new SignInError(isUnreachable ? 'provider_unreachable' : 'invalid_response', message, options)
 }
 
-/** The messages of an error and of what caused it; a refusal's own words are the most useful of them. */
+/** Returns the messages of an error and of its causes. The provider's own error description is the most useful of them. */
 function reasonsOf(error: unknown): string {
   const reasons: string[] = []
   let inner: unknown = error

@@ -1,4 +1,4 @@
-/** People who have signed in, for those who look after them. */
+/** Lists people who have signed in, and signs them out, for administrators. */
 import { Refusal } from '../../core/errors.ts'
 import { findPerson, listPeople, type PersonRow } from '../../store/access/people.ts'
 import { recordChange } from '../audit-log/record-change.ts'
@@ -12,7 +12,7 @@ export function findPeople(
   return db.run(listPeople(page))
 }
 
-/** Ends all sessions of somebody else. Answers how many there were. */
+/** Ends all sessions of another person. Returns how many there were. */
 export async function signOutPerson(context: Context, sessions: SessionBook, id: string): Promise<number> {
   const ended = await context.db.transaction(async (tx) => {
     const [person] = await tx.run(findPerson(id))

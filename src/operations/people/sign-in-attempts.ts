@@ -1,7 +1,7 @@
 /**
- * How often somebody may try to sign in, over all nodes: ten tries at once, and one more every six seconds. Those that succeed do not
- * count. A key cannot be guessed; but whoever tries many should not cost us a query each, so a network that has used up its tries is
- * remembered here until it has one again.
+ * Limits attempts to sign in, across all nodes: ten at once, and one more every six seconds. Successful ones do not count. A
+ * key cannot be guessed, but guessing should not cost a database query per attempt, so a network that has used up its attempts
+ * is rejected from memory until it has one again.
  */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -16,14 +16,14 @@ const MAX_NETWORKS = 10_000
 
 export class SignInAttempts {
   readonly #db: Queryable
-  /** When a network that has none left may try again, on the clock of this process. */
+  /** When a network without attempts left may try again, on the clock of this process. */
   readonly #closedUntil = new LRUCache<string, number>({ max: MAX_NETWORKS })
 
   constructor(db: Queryable) {
     this.#db = db
   }
 
-  /** Counts a try, before anything is looked up for it; refuses where there were too many. */
+  /** Counts an attempt before anything is looked up for it; throws if there were too many. */
   async begin(address: string | null): Promise<void> {
     const network = senderNetwork(address)
     const closedUntil = this.#closedUntil.get(network) ?? Number.NEGATIVE_INFINITY
@@ -34,7 +34,7 @@ export class SignInAttempts {
     throw tooMany(opensInMs)
   }
 
-  /** The try that was counted last was none to be counted. */
+  /** Takes back the attempt that was counted last. */
   async succeed(address: string | null): Promise<void> {
     await this.#lease(senderNetwork(address), { owed: -1, wanted: 0 })
   }
@@ -45,12 +45,12 @@ export class SignInAttempts {
     if (known) return known
     await this.#db.run(insertQuotas([request.id]))
     const [made] = await this.#db.run(leaseRequests([request]))
-    // It was forgotten in between, as only a full one is.
+    // The quota was deleted between the two statements. Only full quotas are deleted, so the attempt is allowed.
     return made ?? { granted: asked.wanted, opensInMs: 0 }
   }
 }
 
-/** Quotas have ids; that of a network is its hash. */
+/** Quotas have ids; the id of a network's quota is its hash. */
 const idOf = (network: string): string => hash('sha256', `sign-in ${network}`, 'hex').slice(0, 32)
 
 function tooMany(waitMs: number): Refusal {

@@ -1,4 +1,7 @@
-/** Signing in and out at the dashboard. Each of them is in the audit log; what fails is recorded with all refused requests. */
+/**
+ * Signing in to and out of the dashboard. Both are recorded in the audit log; failures are recorded with all other rejected
+ * requests.
+ */
 import { hashOfKey } from '../../core/access/api-key.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
@@ -14,7 +17,7 @@ import type { SignInAttempts } from './sign-in-attempts.ts'
 
 /** A session that was just begun. */
 export interface BegunSession {
-  /** What the browser keeps; it is stored nowhere else. */
+  /** The token that the browser keeps; it is stored nowhere else. */
   readonly token: string
 }
 
@@ -41,7 +44,7 @@ export interface KeySignIn {
   readonly attempts: SignInAttempts
 }
 
-/** Begins a session of whoever knows a key. It ends with the key. */
+/** Begins a session with a key. The session ends when the key does. */
 export async function signInWithKey(
   context: Context,
   key: string,
@@ -71,7 +74,7 @@ export async function signInWithKey(
 const isUsableFrom = ({ networks }: GoodKey, address: string | null): boolean =>
   networks === null || (address !== null && isWithin(networks, address))
 
-/** Sessions belong to no project, and are not worth naming. */
+/** Sessions belong to no project and have no name. */
 const SESSION = { subject: { kind: 'session', id: null }, projectId: null } as const
 
 const addressOf = ({ actor }: Context): string | null => ('address' in actor ? actor.address : null)
@@ -107,7 +110,7 @@ export async function signOut(
   sessions.announce()
 }
 
-/** Ends all sessions of the same person, or all that were begun with the same key. Answers how many there were. */
+/** Ends all sessions of the same person, or all that were begun with the same key. Returns how many there were. */
 export async function signOutEverywhere(
   context: Context,
   sessions: SessionBook,
@@ -128,7 +131,7 @@ export async function signOutEverywhere(
   return ended
 }
 
-/** Who signs out; that of a key is known by the address only. */
+/** Returns the person who signs out; the holder of a key is recorded by address only. */
 async function actorOf(tx: Queryable, context: Context, personId: string | null): Promise<Actor> {
   const [person] = personId === null ? [] : await tx.run(findPerson(personId))
   if (!person) return context.actor

@@ -1,8 +1,9 @@
 /**
- * Archiving a project and restoring it. From the moment that it is archived, requests can only read it. Its tasks are
- * silenced afterwards, a slice at a time: those that go on are paused, and whatever waits or runs is cancelled. Every step
- * can be repeated, and the walk over the tasks is, until nothing is left that was begun before all nodes knew, and no task
- * that could not be changed. Such a task keeps none of the others back.
+ * Archives and restores projects. Once a project is archived, requests can only read it. Its tasks are silenced afterwards, a
+ * slice at a time: tasks that are neither paused nor cancelled are paused, and the waiting and running runs of all tasks are
+ * cancelled. Every step can be repeated. The sweep over the tasks is repeated until everything is silenced that was begun
+ * before all nodes knew of the archiving, and until every task could be changed. A task that cannot be changed does not delay
+ * the others.
  */
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
@@ -29,15 +30,15 @@ import { recordChange } from '../audit-log/record-change.ts'
 import { type Context, contextOf, type Facilities, systemCall } from '../context.ts'
 import { pauseTask, resumeTask } from '../tasks/pause-task.ts'
 
-/** What the tasks of an archived project say. */
+/** Pause and resume reasons of the tasks of an archived project. */
 const ARCHIVED = 'The project is archived.'
 const RESTORED = 'The project was restored.'
-/** Tasks that one slice goes over. */
+/** Number of tasks per slice. */
 const SLICE = 200
-/** Longer than nodes take to notice that a project is archived, and requests to end. */
+/** Longer than nodes take to notice that a project is archived, and than requests take to end. */
 const SETTLE_MS = 20_000
 
-/** Archives the project of the context, or finds it archived. */
+/** Archives the project of the context. Does nothing if it is archived already. */
 export async function archiveProject(context: Context): Promise<void> {
   const { db, projectId } = context
   if (projectId === DEFAULT_PROJECT_ID)
@@ -78,7 +79,7 @@ async function record(
   })
 }
 
-/** What a slice has come to. */
+/** The result of one slice. */
 export interface SweptSlice {
   /** Whether the next slice follows at once. */
   readonly hasMore: boolean
@@ -86,7 +87,7 @@ export interface SweptSlice {
   readonly left: readonly { readonly taskId: string; readonly error: unknown }[]
 }
 
-/** Does the next slice of what is to be done to archived or restored projects. */
+/** Processes the next slice of tasks of an archived or restored project. */
 export function sweepProjects(facilities: Facilities): Promise<SweptSlice> {
   return facilities.db.transaction(async (tx) => {
     const [sweep] = await tx.run(holdSweep({ settleMs: SETTLE_MS }))
@@ -109,10 +110,10 @@ export function sweepProjects(facilities: Facilities): Promise<SweptSlice> {
   })
 }
 
-/** Until every node refuses changes, the walk begins again when it is through. */
+/** The sweep is repeated until every node rejects changes. */
 const mayBeginAgain = ({ sweep, isFresh }: ProjectSweep): boolean => sweep === 'silence' && isFresh
 
-/** Changes one task after the other; answers those that could not be. */
+/** Changes one task after the other; returns those that could not be changed. */
 async function changeEach(
   ids: readonly string[],
   change: (id: string) => Promise<void>,
@@ -129,10 +130,10 @@ async function changeEach(
   return left
 }
 
-/** Statements that were cut off, or waited for a lock for too long. */
+/** SQL states of statements that were cancelled, or waited for a lock for too long. */
 const CUT_OFF: ReadonlySet<string | undefined> = new Set(['57014', '55P03', '40P01', '40001'])
 
-/** Whether an error is about one task, and not about the database. */
+/** Returns whether an error is about one task, and not about the database. */
 const concernsOne = (error: unknown): boolean =>
   troubleOf(error) === undefined || CUT_OFF.has(sqlState(error))
 
@@ -154,7 +155,7 @@ async function restoreTask(context: Context, id: string): Promise<void> {
   await context.db.run(forgetSilenced(id))
 }
 
-/** Somebody has ended the task meanwhile. */
+/** Another request has ended the task meanwhile. */
 function ignoreEnded(error: unknown): void {
   if (!(error instanceof Refusal)) throw error
 }

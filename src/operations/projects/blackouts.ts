@@ -22,7 +22,7 @@ export interface NewBlackout {
   readonly effect?: BlackoutEffect | undefined
 }
 
-/** Stores a blackout. Schedulers hear of it at once, and find it within two seconds in any case. */
+/** Stores a blackout. Schedulers are woken at once, and find it within two seconds in any case. */
 export async function createBlackout(context: Context, input: NewBlackout): Promise<BlackoutRow> {
   const { db, projectId, wakeUps, clock } = context
   const rule = input.window
@@ -55,7 +55,7 @@ export async function getBlackout({ db, projectId }: Context, id: string): Promi
   return row
 }
 
-/** Removes a blackout; what it had put off is looked at again now. */
+/** Removes a blackout; occurrences that it had deferred are re-examined now. */
 export async function endBlackout(context: Context, id: string): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
   const removed = await db.transaction(async (tx) => {

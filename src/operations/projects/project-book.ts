@@ -1,6 +1,6 @@
 /**
- * The projects as this node knows them, for finding the one that a request names. What was looked up is good for a second, and
- * forgotten at once when a project is created, archived or restored, or its request rate is changed.
+ * Cache of projects on this node, to find the one that a request names. An entry is valid for one second, and is dropped at
+ * once when a project is created, archived or restored, or its request rate is changed.
  */
 import { ShortMemory } from '../../runtime/short-memory.ts'
 import type { Queryable } from '../../store/database/database.ts'

@@ -26,17 +26,17 @@ import type { Context } from '../context.ts'
 import { forgetCounts, limitsStorage } from '../limits/admit-tasks.ts'
 import { forgetLimits, withDefaults } from '../limits/task-limits.ts'
 
-/** Projects of an installation. */
+/** Maximum number of projects of an installation. */
 const MAX_PROJECTS = 10_000
 
-/** The project of the context, with the limits that hold: its own, or those that the node was started with. */
+/** Returns the project of the context, with the limits that apply: its own, or those that the node was started with. */
 export async function getProject({ db, projectId, limits }: Context): Promise<ProjectRow> {
   const [project] = await db.run(readProject(projectId))
   if (!project) throw new Refusal('not_found', `Project ${projectId} does not exist.`)
   return withDefaults(project, limits)
 }
 
-/** The projects that exist for the caller, by name. */
+/** Returns the projects that the caller has access to, by name. */
 export async function findProjects(
   { db, grant, limits }: Context,
   query: Omit<ProjectQuery, 'ids'>,
@@ -76,7 +76,7 @@ export async function createProject(context: Context, name: string, edit: Projec
   return getProject({ ...context, projectId: id })
 }
 
-/** What is to change; null removes a limit or a setting. Durations are text, such as `10s`. */
+/** A change of a project; null removes a limit or a setting. Durations are text, such as `10s`. */
 export interface ProjectEdit {
   readonly limits?: LimitsEdit<ProjectLimits> | undefined
   readonly mail?:
@@ -160,7 +160,10 @@ function refusedLimits(error: unknown): unknown {
   })
 }
 
-/** A project can only give up what the installation allows; every call is held to both. */
+/**
+ * Rejects networks that the installation does not allow. A project can only restrict what the installation allows; every call
+ * must comply with both.
+ */
 function allowedWithin({ privateReach }: Context, texts: readonly string[] | null): readonly string[] | null {
   if (texts === null || privateReach === 'all') return texts
   const allowed = privateReach.flatMap((text) => parseNetwork(text) ?? [])
@@ -178,7 +181,7 @@ function allowedWithin({ privateReach }: Context, texts: readonly string[] | nul
   return texts
 }
 
-/** What users set of a project. */
+/** Returns what users set of a project, for the audit log. */
 const recorded = (row: ProjectRow) => ({
   limits: inWords(projectLimits(row)),
   mail: { from: row.mailFrom, replyTo: row.mailReplyTo, server: row.mailServer },
@@ -192,7 +195,7 @@ export const projectRetention = ({ historyDays, auditLogDays }: Retention) => ({
   auditLog: auditLogDays === null ? null : formatRetention(auditLogDays),
 })
 
-/** The limits of a project, without the rest of it. */
+/** Returns the limits of a project only. */
 export const projectLimits = (row: ProjectLimits): ProjectLimits => ({
   minPeriodMs: row.minPeriodMs,
   maxAheadMs: row.maxAheadMs,

@@ -16,12 +16,12 @@ import { noteKey } from '../../store/secrets/keys.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
-/** A secret that was just made, for the one answer that shows it. */
+/** A secret that was just created, for the only response that shows it. */
 export interface MadeSecret extends SigningSecretRow {
   readonly secret: string
 }
 
-/** The secrets in use; with an origin those that are bound to it. */
+/** Returns the secrets in use; with an origin, only those for this origin. */
 export function allSigningSecrets(
   { db, projectId }: Context,
   origin: string | null,
@@ -29,15 +29,15 @@ export function allSigningSecrets(
   return db.run(listSigningSecrets(projectId, origin))
 }
 
-/** What secret is wanted. */
+/** The secret to create. */
 export interface SecretToMake {
-  /** Where requests signed with it go; null for all that have no secrets of their own. */
+  /** The origin of the requests to sign with it; null for all origins without secrets of their own. */
   readonly origin: string | null
-  /** After how long the others of the same origin are no longer in use; null leaves them as they are. */
+  /** After how long the other secrets of the same origin expire; null leaves them unchanged. */
   readonly othersExpireInMs: number | null
 }
 
-/** Makes a secret beside the one in use or, with `othersExpireInMs`, in its place. */
+/** Creates a secret beside the one in use or, with `othersExpireInMs`, to replace it. */
 export async function makeSigningSecret(
   context: Context,
   { origin, othersExpireInMs }: SecretToMake,
@@ -68,7 +68,7 @@ export async function makeSigningSecret(
   )
 }
 
-/** Which of the two limits is reached. */
+/** Returns the error message for whichever of the two limits was reached. */
 function whyNotMade(origin: string | null, live: readonly SigningSecretRow[]): string {
   if (origin !== null && live.length < MAX_LIVE_SECRETS)
     return `The project has signing secrets for ${MAX_ORIGINS_WITH_SECRETS} origins, which is the limit. Revoke the secrets of an origin that is no longer called.`

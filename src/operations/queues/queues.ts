@@ -21,7 +21,7 @@ import { requireQueue } from '../access/require.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
-/** One page of the queues, in the order of their names. All statements know an index for what they read. */
+/** Returns one page of the queues, ordered by name. Every statement reads through an index. */
 export function readQueues(
   { db, projectId }: Context,
   page: Omit<QueuePage, 'projectId'>,
@@ -42,13 +42,13 @@ async function readQueue(tx: Queryable, projectId: string, name: string): Promis
   return queue
 }
 
-/** Runs that wait in a queue, and where those after them begin; null when these were the last. */
+/** Runs that wait in a queue, and the position of the next page; null if there are no more. */
 export interface WaitingRuns {
   readonly rows: readonly RunRow[]
   readonly next: WaitingPosition | null
 }
 
-/** One page of the runs that wait in a queue, those that start first in front. All of it is seen at one instant. */
+/** Returns one page of the runs that wait in a queue, in the order in which they will start, from one snapshot. */
 export function readWaiting(
   { db, projectId, clock }: Context,
   { name, after, limit }: Omit<WaitingPage, 'projectId'>,
@@ -60,7 +60,7 @@ export function readWaiting(
       const ids = found.slice(0, limit).map(({ id }) => id)
       const rows = await tx.run(runsById({ ids, endedFromUs: clock.now() * 1_000 }))
       const last = rows.at(-1)
-      // Cut because of its length, a page ends with the last run that was read.
+      // If the page was cut because of its size, it ends with the last run that was read.
       const end = last?.hasNext ? found.find(({ id }) => id === last.id) : undefined
       return { rows, next: end ?? (found.length > limit ? (found[limit - 1] ?? null) : null) }
     },
@@ -68,7 +68,10 @@ export function readWaiting(
   )
 }
 
-/** While a queue is paused its runs come due, wait, and are not started. A queue that nobody has used yet is made. */
+/**
+ * Pauses or resumes a queue. While it is paused, its runs come due and wait, but do not start. Creates the queue if it does not
+ * exist.
+ */
 export async function pauseQueue(context: Context, name: string, isPaused: boolean): Promise<QueueRow> {
   const { projectId } = context
   return changeQueue(context, { action: isPaused ? 'queue.pause' : 'queue.resume', name }, async (tx) => {
@@ -76,12 +79,15 @@ export async function pauseQueue(context: Context, name: string, isPaused: boole
   })
 }
 
-/** What may be set of a queue; what is undefined stays as it is. */
+/** Settings of a queue to change; undefined leaves one unchanged. */
 export interface QueueLimits extends QueueRate {
   readonly concurrencyLimit?: number | null | undefined
 }
 
-/** Says how many runs of a queue may be in progress at once, and how many may start. What is in progress already goes on and counts. */
+/**
+ * Limits how many runs of a queue may be in progress at once, and how many may start. Runs already in progress continue, and
+ * count.
+ */
 export async function limitQueue(
   context: Context,
   name: string,
@@ -97,7 +103,7 @@ export async function limitQueue(
   })
 }
 
-/** Makes the queue if need be, which also locks it, and records what the change has made of it. */
+/** Creates the queue if necessary, which also locks it, and records its state before and after the change. */
 async function changeQueue(
   context: Context,
   { action, name }: { action: AuditAction; name: string },
@@ -118,7 +124,7 @@ async function changeQueue(
   return queue
 }
 
-/** What users set of a queue. */
+/** Returns what users set of a queue, for the audit log. */
 const recorded = ({ pausedAt, concurrencyLimit, rate, burst }: QueueRow) => ({
   pausedAt: utcOrNull(pausedAt),
   concurrencyLimit,

@@ -1,7 +1,7 @@
 /**
- * The list of runs over all tasks: one stretch of time after another is read backwards until the page is
- * full. How long a stretch must be to hold a page nobody knows beforehand, so they grow while they hold too
- * little and shrink when they hold more than may be looked at. store/run-search.ts says what is read and why.
+ * Lists runs across all tasks: reads one time window after another, backwards, until the page is full. How long a window must
+ * be to fill a page is not known in advance, so windows grow while they contain too few runs and shrink when they contain more
+ * rows than may be examined. store/run-search.ts explains what is read and why.
  */
 import { type EndedRunState, isLiveState, type RunState } from '../../core/run/run.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -25,15 +25,15 @@ export interface RunListQuery {
   readonly limit: number
 }
 
-/** Where a page ended, and how long the stretch was that filled it, to begin the next page with. */
+/** Where a page ended, and the length of the window that filled it, with which the next page begins. */
 export interface RunListPosition extends RunPosition {
   readonly windowMs: number
 }
 
-/** A page of runs. It may hold fewer than asked for, and even none, while there is more. */
+/** A page of runs. It may have fewer runs than the limit, even none, although more follow. */
 export interface RunListPage {
   readonly rows: readonly RunRow[]
-  /** Where the next page begins; null when this was the last. */
+  /** Where the next page begins; null if this is the last page. */
   readonly next: RunListPosition | null
 }
 
@@ -42,15 +42,15 @@ const AHEAD_MS = 1_000
 const FIRST_WINDOW_MS = 2_000
 const GROWTH = 8
 const SHRINKING = 16
-/** A stretch as short as this is read whole, however much it holds: many runs may be due in one instant. */
+/** A window this short is read in full, however many runs it contains: many runs may be due at one instant. */
 const SHORTEST_WINDOW_MS = 1
 export const LONGEST_WINDOW_MS = 100 * 365 * 86_400_000
-/** Rows of each table that one stretch may look at: a few milliseconds of work. */
+/** Maximum number of rows of each table that one window examines: a few milliseconds of work. */
 const MAX_EXAMINED = 10_000
-/** Stretches that one page may try; whoever wants to look further asks for the next page. */
+/** Maximum number of windows that one page tries; the next page continues from there. */
 const MAX_WINDOWS = 24
 
-/** All statements of a page see one instant: a run that ends meanwhile is neither missed nor met twice. */
+/** Lists runs. All statements of a page use one snapshot, so a run that ends meanwhile is neither missed nor listed twice. */
 export function listRuns(context: Context, query: RunListQuery): Promise<RunListPage> {
   const { state } = query
   const find = hasOwnIndex(state)
@@ -61,7 +61,7 @@ export function listRuns(context: Context, query: RunListQuery): Promise<RunList
       const { found, next } = await find(tx)
       const rows = await readRuns(tx, found)
       const last = rows.at(-1)
-      // Cut because of its length, a page ends with the last run that was read.
+      // If the page was cut because of its size, it ends with the last run that was read.
       const end = last?.hasNext ? found.find(({ id }) => id === last.id) : undefined
       return { rows, next: end ? { ...end, windowMs: next?.windowMs ?? FIRST_WINDOW_MS } : next }
     },
@@ -77,7 +77,7 @@ interface Found {
 const hasOwnIndex = (state: RunState | null): state is Exclude<EndedRunState, 'completed'> =>
   state !== null && state !== 'completed' && !isLiveState(state)
 
-/** Before everything that the query asks for. */
+/** Returns the position from which the search goes backwards. */
 function beginning({ clock }: Context, { after, to }: RunListQuery): RunPosition {
   if (after !== null) return after
   return {
@@ -138,7 +138,7 @@ async function findByTime(tx: Queryable, context: Context, query: RunListQuery):
 const shorter = (windowMs: number): number =>
   Math.max(SHORTEST_WINDOW_MS, Math.floor(Math.max(0, windowMs) / SHRINKING))
 
-/** The page itself, and where the next one begins: behind its last run, or where the search was broken off. */
+/** Cuts the runs to the page, and returns where the next page begins: after its last run, or where the search stopped. */
 function cutToPage(
   found: readonly RunPosition[],
   { limit, windowMs, rest }: { limit: number; windowMs: number; rest: RunPosition | null },

@@ -17,29 +17,29 @@ import type { Context } from '../context.ts'
 /** Which lines to read. */
 export interface LogFilter {
   readonly attempt: number | null
-  /** Only lines that were written at or after this instant, epoch milliseconds. */
+  /** Only lines written at or after this instant, in epoch milliseconds. */
   readonly since: number | null
-  /** Only lines that contain this text, in small or capital letters. */
+  /** Only lines that contain this text, ignoring case. */
   readonly text: string | null
 }
 
-/** Some lines, and where to go on. */
+/** Some lines, and the position to continue from. */
 export interface LogPage {
   readonly lines: readonly LogLine[]
-  /** Behind everything that was looked at. What tells about omitted lines may change, and is not counted. */
+  /** The position after all rows that were examined, except notes about omitted lines, which may still change. */
   readonly end: LogPosition
-  /** The position to go on from; null at the end of what there is. */
+  /** The position to continue from; null at the end of the log. */
   readonly next: LogPosition | null
 }
 
-/** Bytes of text that one page holds; the line in which they are exceeded is the last. */
+/** Maximum bytes of text per page; the line that exceeds them is the last. */
 const MAX_PAGE_BYTES = 1024 * 1024
-/** Rows that one statement reads: a mebibyte at most, and more where only some of them are wanted. */
+/** Number of rows that one statement reads: one mebibyte at most; a search reads more. */
 const ROWS_A_READ = 64
 /** Most pages are a few rows of many lines each. */
 const FIRST_ROWS = 4
 const ROWS_A_SEARCH = 500
-/** A search gives up after so many rows, and is gone on with by another request. */
+/** Maximum number of rows that a search reads; another request continues it. */
 const MAX_ROWS_SEARCHED = 2_000
 
 export async function findLog(
@@ -53,7 +53,7 @@ export async function findLog(
   return found
 }
 
-/** Up to so many lines behind a position. */
+/** Returns up to `limit` lines after a position. */
 export async function readLines(
   db: Queryable,
   run: RunWithLog,
@@ -84,14 +84,14 @@ export async function readLines(
   return { lines, end, next: looked }
 }
 
-/** Those lines of a row that are wanted. */
+/** Returns the lines of a row that match the filter. */
 export function wantedLines(row: ReadRow, { attempt, since, text }: LogFilter): LogLine[] {
   if ((attempt !== null && row.attempt !== attempt) || (since !== null && row.at < since)) return []
   const wanted = text?.toLowerCase() ?? ''
   return linesOf(row).filter((line) => wanted === '' || line.text.toLowerCase().includes(wanted))
 }
 
-/** All lines that there are, page by page. */
+/** Returns all lines, page by page. */
 export async function* readAllLines(
   db: Queryable,
   run: RunWithLog,

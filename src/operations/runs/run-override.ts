@@ -1,4 +1,4 @@
-/** What a trigger may change of one run: checked against the task that it is a run of. */
+/** Overrides of a task for one run, checked against the task. */
 
 import { unmaskedOverride } from '../../core/action/unmasked-action.ts'
 import { invalidInput, MAX_PROBLEMS } from '../../core/errors.ts'
@@ -11,14 +11,14 @@ import { Action } from '../tasks/action-schema.ts'
 import { refuseShrinking } from '../tasks/define-task.ts'
 import { parse } from '../validation/parse.ts'
 
-/** An override as it was asked for: what it leaves out, or says nothing about, stays as the task has it. */
+/** An override as requested: fields that it omits, or that are undefined, stay as the task has them. */
 export type WantedOverride = { readonly [Name in keyof RunOverride]?: Wanted<RunOverride[Name]> }
 type Wanted<T> =
   T extends Partial<TaskDefinition['retry']>
     ? { readonly [Name in keyof T]?: T[Name] | undefined } | undefined
     : T | undefined
 
-/** The override that was asked for; null when it changes nothing, refused when the task does not take it. */
+/** Returns the requested override; null if it changes nothing. Throws if the task does not allow it. */
 export function overrideOf(definition: TaskDefinition, asked: WantedOverride): RunOverride | null {
   const override = withoutEmpty({ ...(asked as RunOverride), retry: defined(asked.retry) })
   if (Object.keys(override).length === 0) return null
@@ -36,7 +36,7 @@ export function overrideOf(definition: TaskDefinition, asked: WantedOverride): R
   return unmasked
 }
 
-/** Whoever may only trigger a task must not make it send secrets that its definition does not refer to. */
+/** A caller who may only trigger a task must not make it send secrets that its definition does not refer to. */
 function refuseOtherSecrets({ secrets }: TaskDefinition, { action }: TaskDefinition): void {
   const others = (secretNamesOf(action) ?? []).filter((name) => !secrets?.includes(name))
   if (others.length === 0) return
@@ -44,7 +44,7 @@ function refuseOtherSecrets({ secrets }: TaskDefinition, { action }: TaskDefinit
   throw invalidInput([{ pointer: '/action', detail }])
 }
 
-/** Without what names nothing to change. */
+/** Drops fields that change nothing. */
 const withoutEmpty = (override: RunOverride): RunOverride =>
   Object.fromEntries(
     Object.entries(defined(override)).filter(

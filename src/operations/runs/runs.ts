@@ -20,17 +20,17 @@ import type { Context } from '../context.ts'
 import type { Answer } from '../idempotency.ts'
 import { triggerTask, type WantedRun } from './trigger-task.ts'
 
-/** A run, what it is performed as, its ended attempts in order, and the runs that repeat it. */
+/** A run with its effective action, its ended attempts in order, and the runs that repeat it. */
 export interface RunWithAttempts {
   readonly run: RunRow
-  /** What it does otherwise than its task says. */
+  /** The override of its task; null if there is none. */
   readonly override: RunOverride | null
   readonly action: TaskDefinition['action'] | null
-  /** The backfill that it is one of. */
+  /** The backfill that the run belongs to. */
   readonly backfillId: string | null
   readonly attempts: readonly AttemptRow[]
   readonly retriedAs: readonly string[]
-  /** How far the attempt in progress says it is. */
+  /** The progress that the attempt in progress reports. */
   readonly progress: (Progress & { readonly at: number }) | null
 }
 
@@ -61,7 +61,7 @@ async function findRun(context: Context, id: string, madeAt: number): Promise<Ru
   }
 }
 
-/** What the run does: as its version of the task says, except for what whoever asked for it wanted otherwise. */
+/** Returns the action that the run performs: that of its version of the task, with the override of the trigger. */
 async function performedAs(
   { db }: Context,
   { id, kind, taskId, version }: RunRow,
@@ -79,7 +79,7 @@ async function backfillIdOf({ db }: Context, { id: runId, kind, taskId }: RunRow
   return backfill?.id ?? null
 }
 
-/** The attempt that the run itself tells of, once it has ended. */
+/** Returns the run's latest attempt, which is stored in the run itself, once it has ended. */
 function lastAttempt(run: RunRow): AttemptRow[] {
   if (run.outcome === null || run.endedAt === null) return []
   const { id: runId, outcome, scheduledFor, startedAt, endedAt, workerId, fence, output, error } = run
@@ -100,12 +100,12 @@ function lastAttempt(run: RunRow): AttemptRow[] {
   ]
 }
 
-/** A run to run again, and how its answer is made. */
+/** A run to repeat, and how to present the new run. */
 export interface RetryRequest extends Pick<WantedRun, 'repeat' | 'present'> {
   readonly id: string
 }
 
-/** Asks for a run that has ended once more, as a new one of its task; what it did otherwise it does again. */
+/** Repeats a run that has ended, as a new run of its task, with the same override. */
 export async function retryRun(context: Context, { id, repeat, present }: RetryRequest): Promise<Answer> {
   const found = await getRun(context, id)
   if (isLiveState(found.run.state)) throw stillActive(found.run)
@@ -120,10 +120,10 @@ export async function retryRun(context: Context, { id, repeat, present }: RetryR
   })
 }
 
-/** Somebody has taken care of a dead letter already. */
+/** The dead letter was settled already. */
 export class AlreadySettled extends Error {}
 
-/** Runs a dead letter again, unless somebody has taken care of it already. */
+/** Repeats a dead letter, unless it was settled already. */
 export async function redriveRun(context: Context, letter: RunPosition): Promise<void> {
   const found = await getRun(context, letter.id)
   await repeatRun(context, found, {
@@ -153,7 +153,7 @@ async function repeatRun(
   }
 }
 
-/** The task was changed since, and what the run did otherwise means nothing to it any more. */
+/** The task has changed since, and the run's override does not apply to it any more. */
 function noLongerFits(id: string, { problems, message }: Refusal): Refusal {
   const detail = `The override of run ${id} no longer fits the task: ${message}`
   return new Refusal('override_outdated', detail, { problems })
@@ -164,7 +164,7 @@ function stillActive({ id, state }: RunRow): Refusal {
   return new Refusal('run_active', message, { extra: { runId: id, state } })
 }
 
-/** Ends a run that waits, or tells the worker that has it to stop. The chain of a `delay` task goes on. */
+/** Cancels a waiting run, or requests the worker of a running one to stop. The chain of a `delay` task continues. */
 export async function cancelRun(context: Context, id: string): Promise<RunWithAttempts> {
   const { db, wakeUps, projectId } = context
   const { run } = await getRun(context, id)

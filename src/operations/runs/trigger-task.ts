@@ -18,7 +18,7 @@ import { lockLiving } from '../tasks/settle.ts'
 import { refuseMissingFiles } from '../tasks/task-files.ts'
 import { overrideOf, type WantedOverride } from './run-override.ts'
 
-/** A run that somebody asks for. */
+/** A manual run to create. */
 export interface WantedRun {
   readonly taskId: string
   /** Overrides of the task for this run. */
@@ -26,17 +26,17 @@ export interface WantedRun {
   /** The run that it repeats. */
   readonly retryOf: string | null
   readonly repeat: Repeatable | null
-  /** Turns the run into the body of the answer. */
+  /** Turns the run into the body of the response. */
   readonly present: (row: RunRow) => unknown
-  /** What else becomes true with it, or keeps it from being made. */
+  /** Further work of the transaction; it may throw to prevent the run. */
   readonly within?: (tx: Queryable) => Promise<void>
-  /** False for a run that is part of a change which has its own entry in the audit log. Default true. */
+  /** False for a run that is part of a change with its own entry in the audit log. Default: true. */
   readonly isRecorded?: boolean
 }
 
 /**
- * Puts a run of the task on the agenda, due now, whatever its schedule says and also while it is paused. It is
- * performed as the task is defined now, also when it repeats a run of an earlier version.
+ * Adds a run of the task to the agenda, due now, whatever its schedule is and even while it is paused. The run uses the current
+ * definition of the task, even if it repeats a run of an earlier version.
  */
 export async function triggerTask(context: Context, wanted: WantedRun): Promise<Answer> {
   const { db, clock, projectId, wakeUps, lanes } = context
@@ -104,7 +104,7 @@ interface PendingRun {
   readonly version: number
 }
 
-/** A run that was just put on the agenda, as reading it would show it. */
+/** Returns a run that was just added to the agenda, in the form in which it would be read. */
 function pendingRun({ at, ...run }: PendingRun): RunRow {
   return {
     ...run,

@@ -1,8 +1,7 @@
 /**
- * What comes due in the next hour, by the minute. The agenda holds the next occurrence of each task only, so
- * while there are few of them the ones after it are worked out from the schedules. When there are many the
- * next ones alone are counted; and when there are very many, those of a few shards, which hold a fair share
- * of all tasks each, stand for the rest.
+ * Forecasts what comes due in the next hour, by the minute. The agenda contains only the next occurrence of each task. If there
+ * are few tasks, the occurrences after it are computed from the schedules. If there are many, only the next ones are counted;
+ * if there are very many, those of a few shards are counted and scaled up, since each shard has an equal share of the tasks.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { countOccurrences, occurrencesBetween } from '../../core/schedule/occurrences.ts'
@@ -12,20 +11,20 @@ import { mapInTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type AheadRow, countAhead, type DueMinute, occurrencesAhead } from '../../store/history/overview.ts'
 
-/** The minutes of the next hour, the one that has begun included. */
+/** The minutes of the next hour, including the current one. */
 export interface Forecast {
   readonly minutes: readonly DueMinute[]
-  /** There is more: occurrences after the next one of each task are not counted, or not all are. */
+  /** Whether there are more: occurrences after the next one of each task are not counted, or not all of them. */
   readonly atLeast: boolean
-  /** Counted in a few shards and scaled up. */
+  /** Whether the counts come from a few shards and are scaled up. */
   readonly isEstimate: boolean
 }
 
 const MINUTE_MS = 60_000
 export const MINUTES_AHEAD = 60
-/** Tasks up to which schedules are worked out. */
+/** Maximum number of tasks whose schedules are computed. */
 const MAX_WORKED_OUT = 500
-/** Instants worked out at most, over all of them. */
+/** Maximum number of instants to compute, over all tasks. */
 const MAX_INSTANTS = 100_000
 const MAX_PER_SHARD = 100
 const SAMPLED_SHARDS = 2
@@ -54,7 +53,7 @@ export async function forecast(tx: Queryable, projectId: string, now: number): P
   return { minutes: everyMinute(first, [...counted, ...minutes]), atLeast: !isComplete, isEstimate: false }
 }
 
-/** Other shards each minute, so that no task is always or never among them. */
+/** Picks other shards each minute, so that no task is always or never among them. */
 function pick(now: number): number[] {
   const first = Math.floor(now / MINUTE_MS) % SHARD_COUNT
   return Array.from(
@@ -64,9 +63,8 @@ function pick(now: number): number[] {
 }
 
 /**
- * The occurrences that follow those that wait, worked out beside everything else that the process does. Tasks that
- * are due by the same rule share the work. A `delay` goes on when its run has ended, which nobody knows yet: that is
- * not complete.
+ * Computes the occurrences after those on the agenda, yielding to other work of the process. Tasks with the same rule are
+ * computed once. A `delay` continues when its run has ended, which is not known yet, so the result is then incomplete.
  */
 export async function workOut(
   rows: readonly AheadRow[],
@@ -104,7 +102,7 @@ export async function workOut(
   return { minutes: minutes.flat(), isComplete }
 }
 
-/** How many instants after one fall into each minute; no more than are left. */
+/** Counts the instants after `after` in each minute, up to `left` of them. */
 function byMinute(instants: readonly number[], after: number, left: number): DueMinute[] {
   const counts = new Map<number, number>()
   let counted = 0
@@ -118,11 +116,11 @@ function byMinute(instants: readonly number[], after: number, left: number): Due
   return Array.from(counts, ([minute, count]) => ({ minute, count }))
 }
 
-/** Whatever is due by the same rule is due at the same instants. */
+/** Returns the key of a plan: plans with the same key are due at the same instants. */
 const ruleOf = ({ schedule, startAt, endAt, seed, anchorAt }: Plan): string =>
   JSON.stringify([schedule, startAt, endAt, seed, hasGrid(schedule) && anchorAt])
 
-/** Grids go through an origin of each task's own. */
+/** Intervals are counted from each task's own anchor. */
 const hasGrid = (schedule: Schedule): boolean => triggersOf(schedule).some(({ type }) => type === 'every')
 
 /** One a second for an hour. */
@@ -149,7 +147,7 @@ function countGrid(
 
 const minuteOf = (instant: number): number => Math.floor(instant / MINUTE_MS) * MINUTE_MS
 
-/** Every minute of the hour once, those without anything too. */
+/** Returns every minute of the hour once, including those with no occurrences. */
 function everyMinute(first: number, counted: readonly DueMinute[]): DueMinute[] {
   const sums = new Map<number, number>()
   for (const { minute, count } of counted) sums.set(minute, (sums.get(minute) ?? 0) + count)

@@ -9,11 +9,11 @@ import { utc } from '../../core/values/utc.ts'
 import { mapInTurns } from '../../runtime/turns.ts'
 import { givenSchedule } from '../tasks/define-task.ts'
 
-/** Notes are looked for this far ahead, also when the listed instants end sooner. */
+/** Notes are searched for this far ahead, even if the listed instants end sooner. */
 const NOTES_AHEAD_MS = 366 * 86_400_000
 const MAX_NOTES = 10
 
-/** A schedule to look ahead in; instants are RFC 3339, durations text. */
+/** A schedule to preview; instants are RFC 3339, durations are text. */
 export interface PreviewInput {
   readonly schedule: Parameters<typeof givenSchedule>[0]
   readonly startAt?: string | undefined
@@ -25,7 +25,7 @@ export interface PreviewInput {
   readonly jitter?: string | undefined
 }
 
-/** Something to know about an instant: a zone abbreviation, or what daylight saving does. */
+/** A note about an instant: a zone abbreviation, or an effect of daylight saving time. */
 interface Note {
   readonly at: string | null
   readonly wall: string | null
@@ -33,7 +33,7 @@ interface Note {
   readonly note: string
 }
 
-/** The next instants of a schedule, a sentence about it, and what daylight saving does to it. */
+/** Returns the next instants of a schedule, a sentence that describes it, and the effects of daylight saving time. */
 export async function previewSchedule(request: PreviewInput, now: number) {
   const schedule = givenSchedule(request.schedule, now) as Schedule
   const from = request.from === undefined ? now : instantMs(request.from)
@@ -62,7 +62,7 @@ export async function previewSchedule(request: PreviewInput, now: number) {
   }
 }
 
-/** Abbreviations that were taken for a zone. */
+/** Returns notes about abbreviations that were interpreted as time zones. */
 function zoneNotes(schedule: Schedule): Note[] {
   const zones = triggersOf(schedule).flatMap((trigger) => ('timezone' in trigger ? [trigger.timezone] : []))
   return [...new Set(zones)].flatMap((zone) => {

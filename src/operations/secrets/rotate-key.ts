@@ -1,6 +1,6 @@
 /**
- * Encrypting everything with the first key of the ring, so that the others can be taken away. It goes row by row while nodes run: each of
- * them reads with all keys of its ring.
+ * Encrypts all values with the first key of the ring, so that the other keys can be removed. It goes row by row while nodes
+ * run: each node reads with all keys of its ring.
  */
 import type { Binding, KeyRing } from '../../core/secret/key-ring.ts'
 import { secretBinding, signingBinding, subscriptionBinding } from '../../secrets/vault.ts'
@@ -17,18 +17,18 @@ import {
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
-/** Rows read and written by one statement. */
+/** Number of rows per statement. */
 const BATCH = 100
 const STILL_REFERRED_TO = '23503'
 
-/** What a rotation came to. */
+/** The result of a rotation. */
 export interface Rotation {
-  /** The fingerprint of the key that everything is encrypted with now. */
+  /** The fingerprint of the key that all readable values are now encrypted with. */
   readonly key: string
   readonly encrypted: number
-  /** Values that this node cannot read: they are as they were. */
+  /** Number of values that this node cannot decrypt; they are unchanged. */
   readonly unreadable: number
-  /** Keys that nothing is encrypted with any more. */
+  /** Keys that no value is encrypted with any more. */
   readonly retired: readonly string[]
 }
 
@@ -49,7 +49,9 @@ export async function rotateSecretsKey(context: Context): Promise<Rotation> {
   return rotation
 }
 
-/** Encrypts what is not encrypted with the first key; with `plainOnly` what is not encrypted at all. */
+/**
+ * Encrypts all values that are not encrypted with the first key; with `plainOnly`, only those that are not encrypted at all.
+ */
 export async function sealAll(
   db: Database,
   ring: KeyRing,
@@ -88,7 +90,7 @@ function bindingOf(table: SealedTable, { id, projectId, name, version }: SealedR
   return table === 'subscription' ? subscriptionBinding(projectId, id) : signingBinding(projectId, id)
 }
 
-/** Where something is being encrypted with one of them at this moment, they stay until the next time. */
+/** Retires unused keys. If a value is being encrypted with one of them at the moment, they stay until the next rotation. */
 async function retire(db: Database, ring: KeyRing): Promise<string[]> {
   try {
     return (await db.run(forgetUnusedKeys(ring.first.fingerprint))).map(({ fingerprint }) => fingerprint)

@@ -1,4 +1,4 @@
-/** Secrets of a project: written by whoever may edit, read by nobody. Only attempts are given their values. */
+/** Secrets of a project: editors can write them, nobody can read them. Only attempts get their values. */
 import { mailSecretsOf } from '../../core/action/mail-settings.ts'
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import { mayHold } from '../../core/secret/slack-address.ts'
@@ -21,9 +21,9 @@ import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
 export const MAX_SECRETS = 1_000
-/** Tasks that are named as users of a secret. */
+/** Maximum number of tasks that are listed as users of a secret. */
 const MAX_USERS = 100
-/** Tasks that a refusal names. */
+/** Maximum number of tasks that an error message names. */
 const MAX_NAMED = 5
 
 /** A secret that was written. */
@@ -34,7 +34,7 @@ export interface WrittenSecret extends SecretRow {
 const OTHER_TOKEN =
   'must be the original token: Belfry stored a Slack address as this secret, and derived its name from the token. To use another address, edit the tasks, or choose another name for the secret'
 
-/** Makes a secret, or a new version of it. From then on attempts that begin are given the new value. */
+/** Creates a secret, or a new version of it. Attempts that begin afterwards get the new value. */
 export async function setSecret(context: Context, name: string, value: string): Promise<WrittenSecret> {
   const { db, projectId, vault } = context
   if (!mayHold(name, value)) throw invalidInput([{ pointer: '/value', detail: OTHER_TOKEN }])
@@ -81,10 +81,10 @@ export const readAllSecrets = (
 
 /** A secret, and what refers to it. */
 export interface SecretInUse extends SecretRow {
-  /** The mail settings of the project do. */
+  /** Whether the mail settings of the project refer to it. */
   readonly isInMail: boolean
   readonly usedBy: readonly SecretUser[]
-  /** There are more than those. */
+  /** Whether more tasks refer to it than are listed. */
   readonly hasMoreUsers: boolean
 }
 
@@ -101,7 +101,7 @@ async function isUsedByMail(db: Queryable, projectId: string, name: string): Pro
   return settings !== undefined && mailSecretsOf(settings).includes(name)
 }
 
-/** Deletes a secret. What refers to it keeps it, unless the caller insists. */
+/** Deletes a secret. It is not deleted while anything refers to it, unless forced. */
 export async function removeSecret(
   context: Context,
   name: string,
@@ -121,7 +121,7 @@ export async function removeSecret(
   vault.forget()
 }
 
-/** A secret as entries of the audit log name it. */
+/** Returns the subject of audit log entries about a secret. */
 export const secretSubject = (name: string) => ({ kind: 'secret', id: name, name }) as const
 
 function inUse(name: string, users: readonly SecretUser[], isInMail: boolean): Refusal {

@@ -1,4 +1,6 @@
-/** Keeps the tokens of Slack addresses as secrets: taken out of what is stored, and stored in the same transaction. */
+/**
+ * Stores the tokens of Slack addresses as secrets: takes them out of the definitions, and stores them in the same transaction.
+ */
 import type { Action } from '../../core/action/action.ts'
 import { Refusal } from '../../core/errors.ts'
 import { type Tokens, tokenlessAction } from '../../core/secret/slack-address.ts'
@@ -14,13 +16,13 @@ import { entryOf } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { MAX_SECRETS, secretSubject } from './secrets.ts'
 
-/** What is given, as it is to be stored, and the tokens that were taken out of it. */
+/** The inputs as they are to be stored, and the tokens that were taken out of them. */
 export interface Given<T> {
   readonly inputs: readonly T[]
   readonly tokens: Tokens
 }
 
-/** Takes the tokens out of actions. Where they cannot be kept as secrets yet, everything stays as it is. */
+/** Takes the tokens out of actions. If tokens cannot be stored as secrets yet, returns the inputs unchanged. */
 export async function withoutTokens<T extends { readonly action?: Action | undefined }>(
   context: Pick<Context, 'db' | 'vault'>,
   given: readonly T[],
@@ -38,11 +40,14 @@ export async function withoutTokens<T extends { readonly action?: Action | undef
   return { inputs, tokens }
 }
 
-/** How long it is taken for granted that all nodes hold the key, or that one does not. */
+/** How long the answer is cached whether all nodes have the key. */
 const FRESH_MS = 1_000
 const known = new WeakMap<Database, ShortMemory<boolean>>()
 
-/** Whether every living node can read secrets: what a node without the key could run before must not wait for another one. */
+/**
+ * Returns whether every live node can read secrets. Otherwise a node without the key could no longer run a task that it could
+ * run before.
+ */
 export async function canKeepTokens({ db, vault }: Pick<Context, 'db' | 'vault'>): Promise<boolean> {
   if (!vault.isReady) return false
   const memory = known.get(db) ?? new ShortMemory({ freshMs: FRESH_MS, max: 1 })
@@ -51,8 +56,8 @@ export async function canKeepTokens({ db, vault }: Pick<Context, 'db' | 'vault'>
 }
 
 /**
- * Makes the secrets of tokens that have none yet. The name of one tells its value, so what exists need not be read. Of several who make
- * the same one, the first does; the others wait for its commit.
+ * Creates the secrets of tokens that have none yet. A name is derived from the value, so existing secrets need not be read. If
+ * several transactions create the same secret, the first one does; the others wait for its commit.
  */
 export async function keepTokens(tx: Queryable, context: Context, tokens: Tokens): Promise<void> {
   const { projectId, vault } = context

@@ -2,19 +2,19 @@ import type { Database } from '../../store/database/database.ts'
 import { notAnswering, type Trouble, troubleOf } from '../../store/database/database-trouble.ts'
 import { sql } from '../../store/database/sql.ts'
 
-/** How long one answer is good for; whoever asks meanwhile gets the same. */
+/** How long one answer is valid; callers within this time share it. */
 const VALID_MS = 1_000
-/** Nobody waits longer than this for an answer. */
+/** Maximum time that a caller waits for an answer. */
 const LONGEST_WAIT_MS = 2_000
-/** So long that no page has room for a second one: every row makes the file grow, until vacuum cuts it. */
+/** So long that no page has room for a second row: every row makes the file grow, until vacuum truncates it. */
 const FILLER_CHARACTERS = 8_000
 
-/** Thrown to end the transaction: what was written was only a test. */
+/** Thrown to roll the transaction back: its write was only a test. */
 class RolledBack extends Error {}
 
 /**
- * Finds out whether the database can be written to, by writing: a database that answers questions may still be read-only or
- * have a full disk. Asked when somebody wants to know, at most once a second.
+ * Checks whether the database accepts writes, by writing: a database that answers queries may still be read-only or have a full
+ * disk. Runs on demand, at most once a second.
  */
 export class WriteCheck {
   readonly #db: Database
@@ -26,7 +26,7 @@ export class WriteCheck {
     this.#db = db
   }
 
-  /** What keeps the database from being written to; null when nothing does. Never throws. */
+  /** Returns why the database does not accept writes; null if it does. Never throws. */
   trouble(): Promise<Trouble | null> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<Trouble>((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * The sessions as this node knows them. What was looked up is good for a second, so that every node obeys a sign-out, the
- * removal of a member or the end of a session within two. Requests that last longer than that are told when their session
- * ends or allows something else. Uses are noted here and written about once a minute.
+ * Cache of the sessions on this node. An entry is valid for one second, so every node obeys a sign-out, the removal of a member
+ * or the end of a session within two seconds. Requests that last longer are notified when their session ends or its permissions
+ * change. Uses are collected here and written about once a minute.
  */
 import { hash, randomBytes } from 'node:crypto'
 import { uuidv7 } from '../../core/ids.ts'
@@ -31,14 +31,14 @@ export interface SessionBookOptions {
   readonly rules: SessionRules
 }
 
-/** Half of what a sign-out may take; the other half is for reading it. */
+/** Half the time that a sign-out may take to apply; the other half is for reading it. */
 const FRESH_MS = 1_000
 const MAX_SESSIONS_KNOWN = 10_000
 const NOTE_SEEN_EVERY_MS = 60_000
 const DELETE_ENDED_EVERY_MS = 600_000
-/** Sessions checked, noted or deleted by one statement. */
+/** Number of sessions that one statement checks, notes or deletes. */
 const BATCH = 1_000
-/** Of one person, or with one key. Whoever signs in once more is signed out where it was the longest time ago. */
+/** Maximum number of sessions of one person, or with one key. Another sign-in ends the least recently used one. */
 const MAX_SESSIONS = 100
 const TOKEN_BYTES = 32
 const TOKEN = /^[\w-]{43}$/
@@ -46,7 +46,7 @@ const TOKEN = /^[\w-]{43}$/
 export class SessionBook implements Service {
   readonly #options: SessionBookOptions
   readonly #byHash = new ShortMemory<SessionRow | null>({ freshMs: FRESH_MS, max: MAX_SESSIONS_KNOWN })
-  /** Who wants to know when a session changes, by the hash of its token, with what the session allowed then. */
+  /** Listeners for changes of a session, by the hash of its token, with what the session was allowed when they were added. */
   readonly #watched = new Map<string, { readonly seen: string; readonly listeners: Set<() => void> }>()
   #used = new Set<string>()
   readonly #loops: readonly Loop[]
@@ -88,12 +88,12 @@ export class SessionBook implements Service {
     await this.#writeUses().catch(() => {})
   }
 
-  /** How long after signing in a session ends, for the cookie. */
+  /** The maximum lifetime of a session, for the cookie. */
   get maxAgeSeconds(): number {
     return this.#options.rules.maxHours * 3_600
   }
 
-  /** The session of a token; null when it is not good. */
+  /** Returns the session of a token; null if it is not valid. */
   find(token: string): SessionRow | null | Promise<SessionRow | null> {
     if (!TOKEN.test(token)) return null
     const tokenHash = hashOf(token)
@@ -108,7 +108,7 @@ export class SessionBook implements Service {
     this.#used.add(id)
   }
 
-  /** Calls back once the session has ended, or allows something else than now. Returns how to unsubscribe. */
+  /** Calls the listener once the session has ended or its permissions have changed. Returns a function that unsubscribes. */
   onChange(session: SessionRow, listener: () => void): () => void {
     const { tokenHash } = session
     const watched = this.#watched.get(tokenHash) ?? { seen: shapeOf(session), listeners: new Set() }
@@ -121,7 +121,7 @@ export class SessionBook implements Service {
     }
   }
 
-  /** Begins a session and answers its token, which is stored nowhere. */
+  /** Begins a session and returns its token, of which only the hash is stored. */
   async begin(tx: Queryable, holder: Holder): Promise<{ readonly id: string; readonly token: string }> {
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const id = uuidv7()
@@ -130,22 +130,22 @@ export class SessionBook implements Service {
     return { id, token }
   }
 
-  /** Answers whether there was one to end. */
+  /** Ends a session; returns whether it existed. */
   async end(tx: Queryable, id: string): Promise<boolean> {
     return (await tx.run(endSession(id))).length > 0
   }
 
-  /** Ends all sessions of a person, or all with a key; answers how many there were. */
+  /** Ends all sessions of a person, or all with a key; returns how many there were. */
   async endAll(tx: Queryable, holder: Holder): Promise<number> {
     return (await tx.run(endSessionsOf(holder))).length
   }
 
-  /** To be called once what was changed is committed. */
+  /** Announces a change to all nodes. Call it after the commit. */
   announce(): void {
     this.#options.wakeUps.announceAccess()
   }
 
-  /** One pass of removing sessions that have ended by themselves. */
+  /** Deletes sessions that have expired. */
   async deleteEnded(): Promise<undefined> {
     const { db, rules } = this.#options
     let deleted = BATCH
@@ -183,5 +183,5 @@ export class SessionBook implements Service {
 
 const hashOf = (token: string): string => hash('sha256', token, 'base64')
 
-/** What a request of the session was allowed by. */
+/** Returns what the permissions of a session depend on, to detect changes. */
 const shapeOf = ({ id, roles }: SessionRow): string => `${id} ${JSON.stringify(roles)}`

@@ -2,7 +2,7 @@ import { invalidInput } from '../../core/errors.ts'
 import { type EventPosition, frontierAt, parsePosition } from '../../core/run/frontier.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
 
-/** Where `after` leads to: an event that was told, or an instant. */
+/** Parses `after`: the id of an event, or an instant. */
 export function positionAfter(after: string, pointer: string): EventPosition {
   const position = parsePosition(after)
   if (position !== null) return position

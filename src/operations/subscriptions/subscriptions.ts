@@ -30,7 +30,7 @@ export const MAX_SUBSCRIPTIONS = 100
 const BATCH_SIZE = 1
 const GIVE_UP_AFTER = '1d'
 
-/** What a subscription says. Durations are text, such as `1d`. */
+/** Settings of a subscription. Durations are text, such as `1d`. */
 interface SubscriptionSettings {
   readonly name?: string | null | undefined
   readonly url?: string | undefined
@@ -47,7 +47,7 @@ export interface NewSubscription extends SubscriptionSettings {
   readonly after?: string | undefined
 }
 
-/** Ids are compared as text, and text has its case. */
+/** Converts ids to lower case, because they are compared as text. */
 function plainFilter(filter: EventFilter | undefined): EventFilter {
   if (filter?.taskIds === undefined) return filter ?? {}
   return { ...filter, taskIds: filter.taskIds.map((id) => id.toLowerCase()) }
@@ -91,7 +91,7 @@ export async function createSubscription(context: Context, input: NewSubscriptio
   })
 }
 
-/** Only who may read the audit log may decide whether, from where on and where to it is sent. */
+/** Only a caller with access to the audit log may decide whether it is sent, from which position and where to. */
 function requireSource(context: Context, filter: EventFilter | undefined): void {
   if (sourceOf(filter ?? {}) === 'audit-log') requireAccess(context, 'administer')
 }
@@ -106,7 +106,10 @@ async function readSubscription(tx: Queryable, projectId: string, id: string): P
 
 const subjectOf = ({ id, name }: SubscriptionRow) => ({ kind: 'subscription', id, name }) as const
 
-/** Whoever knows an address may be able to write to it, and entries of the audit log stay: the path is masked. */
+/**
+ * Returns what the audit log records of a subscription. The path of the address is masked: an address may allow anyone who
+ * knows it to post there, and audit log entries are permanent.
+ */
 const recorded = ({ name, url, filter, batchSize, giveUpAfterMs }: SubscriptionRow) => ({
   name,
   url: maskedUrl(url),
@@ -171,7 +174,7 @@ export async function removeSubscription(context: Context, id: string): Promise<
   })
 }
 
-/** Goes on where it stopped, or elsewhere, at once. */
+/** Resumes a subscription at once, at its position or at another one. */
 export async function wakeSubscription(
   context: Context,
   id: string,

@@ -1,4 +1,4 @@
-/** Targets: what is known about them, and what users set for them. */
+/** Targets: their state, and the settings that users make for them. */
 
 import type { AuditAction } from '../../core/audit-log/audit-action.ts'
 import { invalidInput, Refusal } from '../../core/errors.ts'
@@ -27,7 +27,7 @@ import { findTarget, listTargets, type TargetRow } from '../../store/targets/tar
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
-/** A target with all that is known about it. */
+/** A target with its state and settings. */
 export interface TargetView extends TargetRow {
   readonly isPattern: boolean
   readonly state: TargetState
@@ -35,7 +35,7 @@ export interface TargetView extends TargetRow {
   readonly applied: AppliedSettings
 }
 
-/** Which targets to read, in the order of their names. */
+/** Which targets to read, ordered by name. */
 export interface TargetQuery {
   readonly part: string | null
   readonly state: TargetState | null
@@ -43,10 +43,10 @@ export interface TargetQuery {
   readonly limit: number
 }
 
-/** No index knows the state of a target: this many targets are read at a time until a page is full. */
+/** The state of a target is in no index: this many targets are read at a time until a page is full. */
 const READ_AT_ONCE = 500
 
-/** One page of the targets, in the order of their names. */
+/** Returns one page of the targets, ordered by name. */
 export function readTargets({ db, projectId }: Context, query: TargetQuery): Promise<TargetView[]> {
   const { part, state, limit } = query
   const size = state === null ? limit : READ_AT_ONCE
@@ -76,7 +76,7 @@ export async function getTarget(context: Context, target: string): Promise<Targe
   return view
 }
 
-/** Says how many calls may be under way or start. What is under way goes on. */
+/** Limits how many calls may be in progress at once, and how many may start. Calls in progress continue. */
 export async function limitTarget(
   context: Context,
   pattern: string,
@@ -91,7 +91,7 @@ export async function limitTarget(
   return viewed(context, pattern)
 }
 
-/** While a target is paused no call to it starts; its runs wait. What is under way goes on. */
+/** Pauses or resumes a target. While it is paused no call to it starts, and its runs wait. Calls in progress continue. */
 export async function pauseTarget(
   context: Context,
   pattern: string,
@@ -105,7 +105,7 @@ export async function pauseTarget(
   return viewed(context, pattern)
 }
 
-/** A row that says nothing in the end does not stay. */
+/** Changes the settings of a target. A row without settings is deleted. */
 async function change(
   context: Context,
   { action, pattern, reason }: { action: AuditAction; pattern: string; reason?: string | null },
@@ -141,7 +141,7 @@ const recorded = ({ limit, rate, burst, pausedAt, pauseReason }: TargetSettings)
 const viewed = ({ db, projectId }: Context, target: string): Promise<TargetView> =>
   db.snapshot((tx) => targetIn(tx, projectId, target))
 
-/** A target, whether anything is known about it or not. */
+/** Returns a target, even if nothing is known about it. */
 export async function targetIn(tx: Queryable, projectId: string, target: string): Promise<TargetView> {
   const settings = await tx.run(readTargetSettings(projectId))
   const [row] = await tx.run(findTarget({ projectId, target }))
@@ -160,7 +160,7 @@ function viewOf(row: TargetRow, settings: readonly TargetSettings[]): TargetView
   }
 }
 
-/** A pause counts as soon as it is stored; nodes learn of it a moment later. */
+/** A pause takes effect in the view as soon as it is stored; nodes read it a moment later. */
 function stateOf(row: TargetRow, { pause }: AppliedSettings, ofNodes: TargetState): TargetState {
   if (pause) return 'paused'
   if (row.openedAt !== null) return 'circuit_open'

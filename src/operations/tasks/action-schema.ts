@@ -20,7 +20,7 @@ const TargetUrl = z
   })
   .meta({ format: 'uri', example: 'https://example.com/hook' })
 
-/** It came as JSON, so whatever it is can be sent as JSON. */
+/** Any value: it was parsed from JSON, so it can be sent as JSON. */
 const Body = z
   .unknown()
   .refine(
@@ -34,7 +34,7 @@ const HeaderName = z
   .max(200)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a valid header name')
   .refine((name) => !isReservedHeader(name), 'is set by Belfry and cannot be overridden')
-/** Or the mask that answers show for a secret: it keeps what is stored. */
+/** A value, or the mask that responses show in place of a secret, which keeps the stored value. */
 const HeaderValue = z
   .string()
   .max(8_192)
@@ -118,7 +118,7 @@ export const SlackAction = z
 
 const MAX_RECIPIENTS = 100
 
-/** An address, or a secret that is one: that is found out when the message is sent. */
+/** An address, or a reference to a secret that contains one, which is checked when the message is sent. */
 export const Address = z
   .string()
   .max(500)
@@ -168,7 +168,7 @@ export const SleepAction = z
   .describe('Waits for the given time; for tests and demonstrations.')
   .meta({ id: 'SleepAction' })
 
-/** The name that a worker offers: short enough to be read in a list, and for a label on a chart. */
+/** The name of a handler: short enough for a list, and for a label in a chart. */
 export const HandlerName = z
   .string()
   .regex(

@@ -1,6 +1,6 @@
 /**
- * Making thousands of tasks by one call. Checking, writing and answering them takes a second of work: it is
- * done in turns with everything else, so that what is due on this node still starts on time.
+ * Creates thousands of tasks in one request. Validating, storing and presenting them takes a second of work; it yields to other
+ * work of the process, so that runs due on this node still start on time.
  */
 
 import type { z } from 'zod'
@@ -28,32 +28,35 @@ import { checkedItems, type ListItem } from '../validation/checked-items.ts'
 import { type Batch, batchOf, newTask, rowOf, storageOf, storeTasks } from './create-task.ts'
 import { withWaits } from './task-files.ts'
 
-/** Tasks as they were sent: nothing has been checked yet. */
+/** Tasks as they were sent, not validated yet. */
 export interface CreateManyRequest {
   readonly items: readonly ListItem[]
-  /** What each of them is checked against. */
+  /** The schema that each task is validated against. */
   readonly schema: z.ZodType<TaskCreation>
   readonly traceparent: string | null
   readonly idempotencyKey: string | null
-  /** What the request is, for telling a repetition from another one. */
+  /** The method and URL of the request, which are part of its fingerprint for the idempotency key. */
   readonly address: { readonly method: string; readonly url: string }
-  /** Turns a stored task into its part of the answer, JSON text. */
+  /** Turns a stored task into its part of the response, as JSON text. */
   readonly write: (row: TaskRow) => string
 }
 
-/** The maximum number of tasks per statement, and of bytes; a longer task is stored alone. Preparing one takes a millisecond. */
+/**
+ * The maximum number of tasks per statement, and of bytes; a longer task is stored alone. Preparing a statement takes a
+ * millisecond.
+ */
 const CHUNK = 500
-/** The database has nothing to do until the first chunk is there, so that one is small. */
+/** The database is idle until the first chunk is ready, so the first chunk is small. */
 const FIRST_CHUNK = 100
 const CHUNK_BYTES = 512 * 1024
-/** An answer to a longer request is written while it is sent, and never held in memory as a whole. */
+/** The response to a longer request is written while it is sent, and never held in memory as a whole. */
 const MAX_ANSWERED_AT_ONCE_BYTES = 1024 * 1024
-/** Sent together, so that many short tasks do not make as many packets. */
+/** Minimum size of a piece, so that many short tasks do not make as many packets. */
 const MIN_PIECE_CHARACTERS = 64 * 1024
 
 const pointerTo = (index: number) => `/tasks/${index}`
 
-/** Stores tasks, all or none. */
+/** Stores all of the tasks, or none. */
 export async function createManyTasks(context: Context, request: CreateManyRequest): Promise<Answer> {
   const { items, traceparent, write } = request
   const { inputs: given, repeat } = await validated(request)
@@ -99,7 +102,7 @@ async function made(
   return { tasks: made.map(({ task }) => task), lanes: [...lanes.values()] }
 }
 
-/** Everything that is wrong is told, up to a bound, before anything is stored. */
+/** Validates all tasks before anything is stored, and reports all problems, up to a bound. */
 async function validated({
   items,
   schema,
@@ -117,7 +120,7 @@ async function validated({
   return { inputs, repeat: repeat?.end() ?? null }
 }
 
-/** Where each of the chunks ends that the tasks are stored in. */
+/** Returns the index at which each chunk of tasks ends. */
 function chunkEnds(sizes: readonly number[]): number[] {
   const ends: number[] = []
   let [begin, bytes] = [0, 0]
@@ -140,7 +143,10 @@ interface Storing {
   readonly write: CreateManyRequest['write']
 }
 
-/** The answer's body is JSON text, or the pieces of it where it is long and nobody has to remember it. */
+/**
+ * Stores the tasks. The body of the response is JSON text, or pieces of it if it is long and need not be stored for an
+ * idempotency key.
+ */
 async function storeAll(context: Context, tx: Queryable, storing: Storing): Promise<FirstAnswer> {
   const { tasks, repeat, write, isLong } = storing
   const isStreamed = isLong && !repeat
@@ -157,8 +163,8 @@ async function storeAll(context: Context, tx: Queryable, storing: Storing): Prom
 }
 
 /**
- * Stores chunk after chunk. While the database is busy with one, its part of the answer is written and the next statement
- * prepared, so that neither of the two waits for the other.
+ * Stores chunk after chunk. While the database stores one, its part of the response is written and the next statement is
+ * prepared, so that neither side waits for the other.
  */
 async function storeChunks(
   tx: Queryable,
@@ -181,7 +187,7 @@ function* batchesOf(context: Context, { tasks, ends }: Storing): Generator<Batch
   }
 }
 
-/** The answer as JSON text, piece by piece, in turns with everything else that the process does. */
+/** Returns the response as JSON text, piece by piece, yielding to other work of the process. */
 async function* writtenTasks(
   tasks: readonly NewTask[],
   write: CreateManyRequest['write'],
@@ -199,7 +205,7 @@ async function* writtenTasks(
   yield `${piece}]}`
 }
 
-/** Puts the place of the task in front of what was wrong with it. */
+/** Prefixes errors with the pointer to the task. */
 function locate<T>(index: number, work: () => T): T {
   try {
     return work()

@@ -16,12 +16,12 @@ import { pausedFromStart } from './paused-from-start.ts'
 import { refuseProgramLimits } from './program-limits.ts'
 import { namesFiles, storeTogether } from './task-files.ts'
 
-/** A task to create, and what the request that asks for it brings along. */
+/** A task to create, with the data of its request. */
 export interface CreateRequest {
   readonly input: TaskCreation
   readonly traceparent: string | null
   readonly repeat: Repeatable | null
-  /** Turns the stored task into the body of the answer. */
+  /** Turns the stored task into the body of the response. */
   readonly present: (row: TaskRow) => unknown
 }
 
@@ -54,7 +54,7 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
   })
 }
 
-/** Stores one task with the answer to its request. */
+/** Stores one task together with the response to its request. */
 export async function storeOne(
   context: Context,
   db: Queryable,
@@ -73,7 +73,7 @@ export async function storeOne(
 
 const AT_THE_TASK = () => ''
 
-/** What tasks add to what their project has stored. */
+/** Returns what tasks add to the storage use of their project. */
 export const storageOf = (tasks: readonly NewTask[]) => ({
   tasks: tasks.length,
   bytes: tasks.reduce((sum, { definition }) => sum + bytesOf(definition), 0),
@@ -83,11 +83,11 @@ export const storageOf = (tasks: readonly NewTask[]) => ({
 interface Stored {
   readonly tasks: readonly NewTask[]
   readonly remembered: RememberedAnswer | null
-  /** Where each task stands in the request, for refusals: '' for one alone, '/tasks/7' in a list. */
+  /** Returns the pointer to a task in the request, for error messages: '' for a single task, '/tasks/7' in a list. */
   readonly pointer: (index: number) => string
 }
 
-/** The same, ready to be sent. */
+/** Tasks to store, with the prepared statement. */
 export interface Batch extends Stored {
   readonly statement: ReturnType<typeof insertTasks>
 }
@@ -107,7 +107,7 @@ export async function storeTasks(db: Queryable, { tasks, pointer, statement }: B
   }
 }
 
-/** From what was asked for to what is stored. */
+/** Turns the input into the task to store. */
 export function newTask(
   context: Context,
   input: TaskCreation,
@@ -140,7 +140,10 @@ export function newTask(
   return { task: isPaused ? pausedFromStart(task, { reason: null, awaitsFiles: false }) : task, lane }
 }
 
-/** A task that was just made, as reading it would show it. Written out: leaving members out of a copy costs seven microseconds. */
+/**
+ * Returns a task that was just created, in the form in which it would be read. The members are written out: omitting some from
+ * a copy costs seven microseconds.
+ */
 export function rowOf(task: NewTask): TaskRow {
   return {
     id: task.id,
@@ -166,7 +169,7 @@ export function rowOf(task: NewTask): TaskRow {
   }
 }
 
-/** The database names the key in its message, whatever its language. */
+/** The database's error detail contains the key, in any language. */
 function keyInUse(tasks: readonly NewTask[], error: unknown, pointer: (index: number) => string): Refusal {
   const message = (error as { detail?: string }).detail ?? ''
   const found = tasks.findLastIndex(({ key }) => key !== null && message.includes(`, ${key})`))

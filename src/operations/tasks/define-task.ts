@@ -1,6 +1,6 @@
 /**
- * From what a user asked for to a complete definition and its first occurrence. What cannot be honoured
- * is refused here, with the field that is to blame; nothing has been stored yet.
+ * Turns a user's input into a complete definition and its first occurrence. Input that Belfry cannot honour is rejected here,
+ * with the field at fault, before anything is stored.
  */
 
 import type { Action } from '../../core/action/action.ts'
@@ -20,7 +20,7 @@ export interface DefineOptions {
   readonly now: number
   readonly traceparent: string | null
   readonly projectId: string
-  /** Its key, or its id: what is drawn by chance is drawn from here, so that it can be told beforehand. */
+  /** The task's key, or its id: random choices are derived from it, so that they can be predicted. */
   readonly seed: string
 }
 
@@ -55,9 +55,9 @@ export function redefineTask(
     action,
     secrets: edit.action === undefined ? before.secrets : secretNamesOf(action),
     schedule,
-    // A grid keeps its phase unless the edit gives it a new start.
+    // The phase of a fixed interval is kept unless the edit sets a new start.
     anchorAt: edit.startAt ?? before.anchorAt,
-    // What was drawn once stays, also when the key that it was drawn from changes.
+    // An existing seed is kept, even if the key that it was derived from changes.
     seed: before.seed ?? (usesSeed(schedule) || edit.jitter != null ? seed : null),
   })
   const isWritten = schedule.type === 'dates' || schedule.type === 'several'
@@ -70,14 +70,14 @@ export function redefineTask(
   return withinBounds(after, now)
 }
 
-/** Whoever sends a mask back keeps what is stored. */
+/** Replaces masks in the given action by the stored secrets. */
 function withStoredSecrets(given: Action, stored: Action | null): Action {
   const { value, problems } = unmaskedAction(given, stored)
   if (problems.length > 0) throw invalidInput(problems)
   return value
 }
 
-/** A schedule as it is stored, from what was checked when the request came in. */
+/** Returns a schedule in its stored form, from validated input. */
 export function givenSchedule(given: TaskInput['schedule'], now: number): Schedule | undefined {
   if (given === undefined) return undefined
   if (typeof given === 'string') return readWords('/schedule', given, { now })
@@ -90,7 +90,7 @@ export function givenSchedule(given: TaskInput['schedule'], now: number): Schedu
   return readWords('/schedule/words', given.words, { now, timezone: spellZone(given.timezone) })
 }
 
-/** As Array.isArray has it, for lists that are not to be changed. */
+/** Array.isArray, typed for readonly lists. */
 const isList = (given: object): given is readonly unknown[] => Array.isArray(given)
 
 function readWords(pointer: string, words: string, options: WordsOptions): Schedule {
@@ -99,13 +99,13 @@ function readWords(pointer: string, words: string, options: WordsOptions): Sched
   return parsed.schedule
 }
 
-/** Zones are stored in their proper spelling, however they were typed. */
+/** Converts the names of zones to their canonical spelling. */
 function withProperZones<T extends Schedule>(schedule: T): T {
   if (schedule.type === 'several') return { ...schedule, triggers: schedule.triggers.map(withProperZones) }
   return 'timezone' in schedule ? { ...schedule, timezone: spellZone(schedule.timezone) } : schedule
 }
 
-/** The row a new task begins with; null when it only runs when triggered. */
+/** Returns the first row of a new task; null if the task only runs when triggered. */
 export function firstRow(
   definition: TaskDefinition,
   now: number,
@@ -114,7 +114,7 @@ export function firstRow(
   const { schedule } = definition
   if (schedule.type === 'manual') return null
   const from = Math.max(now, plan.startAt ?? now)
-  // A grid begins at its startAt; without one, "every 10s" means in ten seconds, not at once.
+  // A fixed interval begins at startAt; without one, "every 10s" means in ten seconds, not at once.
   const isAfterNow = schedule.type !== 'once' && schedule.type !== 'delay' && plan.startAt === null
   const at = isAfterNow ? nextOccurrence(plan, now) : firstOccurrence(plan, from)
   if (at === null)
@@ -132,7 +132,7 @@ export function firstRow(
   }
 }
 
-/** The chain's interval, for rows whose end writes the next one. */
+/** Returns the interval of a chain, for rows at whose end the next row is written. */
 export function chainDelay(definition: TaskDefinition): number | null {
   return definition.schedule.type === 'delay' ? delayMs(definition.schedule) : null
 }
@@ -147,7 +147,7 @@ export function withinBounds(definition: TaskDefinition, now: number): TaskDefin
   return definition
 }
 
-/** Only instants that are known beforehand can be put off. */
+/** Rejects jitter for schedules whose instants are not known in advance. */
 function refuseJitter({ jitter, schedule: { type } }: TaskDefinition): void {
   if (jitter === null || durationMs(jitter) === 0 || (type !== 'delay' && type !== 'manual')) return
   const why = type === 'delay' ? 'counts from the end of each run' : 'has no instants'
@@ -157,7 +157,7 @@ function refuseJitter({ jitter, schedule: { type } }: TaskDefinition): void {
   )
 }
 
-/** Waits between attempts grow, or stay as they are. */
+/** Rejects a retry policy whose longest wait is shorter than its first. */
 export function refuseShrinking(retry: TaskDefinition['retry']): void {
   if (durationMs(retry.max) >= durationMs(retry.initial)) return
   throw invalid('/retry/max', `is ${retry.max}, less than retry.initial (${retry.initial})`)

@@ -2,7 +2,10 @@ import type { Action } from '../../core/action/action.ts'
 import { maskedAction } from '../../core/action/masked-action.ts'
 import type { VersionRow } from '../../store/tasks/task-versions.ts'
 
-/** All that a user decided in a version, under the names that requests have for it. With `before`, changed secrets are marked. */
+/**
+ * Returns everything that a user set in a version, under the field names of requests. With `before`, changed secrets are
+ * marked.
+ */
 export function definedFields({ key, name, owner, tags, definition }: VersionRow, before?: Action) {
   const { traceparent: _, anchorAt: __, seed: ___, projectId: ____, secrets: _____, ...fields } = definition
   const action = maskedAction(definition.action, before)

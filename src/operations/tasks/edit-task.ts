@@ -1,8 +1,7 @@
 /**
- * Editing. Rows that are not yet due are replaced by what the new definition says; one that is due keeps
- * its place and runs, and what follows it is the new definition's. So each occurrence belongs to exactly
- * one version, and none is lost between two: settle-due.ts deals with those that came due before the edit and
- * have not been fired.
+ * Edits tasks. Rows that are not yet due are replaced according to the new definition; a row that is due stays and runs, and
+ * the rows after it follow the new definition. So each occurrence belongs to exactly one version, and none is lost between two.
+ * settle-due.ts handles occurrences that came due before the edit and have not been fired.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -52,7 +51,7 @@ export async function editTask(context: Context, { id, edit: given, expected, by
     tokens,
   } = await withoutTokens(context, [given])
   await redefine(context, { id, expected, note }, async (task, now, tx) => {
-    // Also where nothing else changes: the secret may have been deleted.
+    // Even if nothing else changes: the secret may have been deleted.
     if (tokens.size > 0) await keepTokens(tx, context, tokens)
     const edited = {
       key: edit.key === undefined ? task.key : edit.key,
@@ -66,8 +65,8 @@ export async function editTask(context: Context, { id, edit: given, expected, by
 }
 
 /**
- * Whoever deploys the same task again changes nothing: neither a version nor a skipped occurrence is lost to it. An address is the same
- * whether its tokens are stored as secrets or not.
+ * Returns whether an edit changes nothing. Deploying the same task again creates no version and skips no occurrence. An address
+ * is the same whether its tokens are stored as secrets or not.
  */
 function isSame(
   { key, name, owner, tags, ...task }: changes.LockedTask,
@@ -83,20 +82,20 @@ function isSame(
 const tokenless = (definition: TaskDefinition): TaskDefinition =>
   tokenlessDefinition(definition)?.value ?? definition
 
-/** What is to be redefined, from which version, and the note that goes with it. */
+/** The task to redefine, the version it is based on, and the note of the edit. */
 export interface Redefinition {
   readonly id: string
   readonly expected: ExpectedVersion
   readonly note: EditNote
 }
 
-/** A task as it shall be. */
+/** The new state of a task. */
 export interface Redefined extends Omit<changes.TaskEdit, 'id'> {
-  /** When it is due may have changed, and not only what it does. */
+  /** Whether the edit may change when the task is due, and not only what it does. */
   readonly isRetimed: boolean
 }
 
-/** Makes a new version of a task, which applies from now on; null: it stays as it is. */
+/** Creates a new version of a task, which applies from now on. If `toBe` returns null, the task stays as it is. */
 export async function redefine(
   context: Context,
   { id, expected, note: given }: Redefinition,
@@ -121,12 +120,12 @@ export async function redefine(
     requireQueueOf(context, definition)
     key = redefined.key
     keepLimits(definition, limits, { now, isRetimed })
-    // What is stored already stays: the operator may have lowered the maxima since.
+    // A stored action is not checked again: the operator may have lowered the maxima since.
     if (definition.action !== task.definition.action) refuseProgramLimits(definition, context)
     if (limitsStorage(limits.project))
       await admitEdit(tx, context, limits.project, { id, before: task.definition, after: definition })
     const lane = laneOf(projectId, definition)
-    // What waits for the rate or the limit of the key need not wait until workers look by themselves.
+    // Wakes runs that wait for the rate or the limit of the key, so that they need not wait until workers poll.
     isGateChanged = !isDeepStrictEqual(lane.gate, laneOf(projectId, task.definition).gate)
     const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
     await tx.run(insertEdit(id, note))
@@ -172,7 +171,7 @@ export async function redefine(
   wakeUps.announceDue(due.map((at) => ({ shard, at })))
 }
 
-/** A task that waited has the files that it names now, or waits for others. */
+/** Updates a task that waited for files: it resumes if the files that it names now are there; otherwise it waits for those. */
 async function goOnWaiting(
   tx: Queryable,
   { task, projectId, wait }: { task: changes.LockedTask; projectId: string; wait: string | null },
@@ -185,13 +184,13 @@ async function goOnWaiting(
   return at === null ? [] : [at]
 }
 
-/** A one-off that waits, or is due, waits on if the new definition has the same instant. */
+/** Returns whether both definitions are one-offs with the same instant: the row that is waiting or due is then kept. */
 const isSameOnce = (before: TaskDefinition, after: TaskDefinition): boolean =>
   before.schedule.type === 'once' &&
   after.schedule.type === 'once' &&
   firstOccurrence(planOf(before), 0) === firstOccurrence(planOf(after), 0)
 
-/** The new definition names a file that is not there: what follows waits for it. */
+/** Pauses the task because the new definition names a file that has not been uploaded. */
 async function beginWait(
   tx: Queryable,
   { task, projectId, definition, now }: Change,
@@ -230,7 +229,7 @@ function keyInUse(key: string): Refusal {
   return new Refusal('key_in_use', `The key '${key}' belongs to another task.`, { problems })
 }
 
-/** Keeps when the task is due; only what it does has changed. Answers when rows are due that were written. */
+/** Keeps the times of the task, because only what it does has changed. Returns when the rows that it wrote are due. */
 async function carryOver(tx: Queryable, change: Change): Promise<number[]> {
   const { task, definition, version, projectId } = change
   const swept = await haltTask(tx, task.id)
@@ -245,7 +244,7 @@ async function carryOver(tx: Queryable, change: Change): Promise<number[]> {
   return [at]
 }
 
-/** Goes on as the new definition says. Answers when rows are due that were written. */
+/** Continues with the new schedule. Returns when the rows that it wrote are due. */
 async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
   const { task, definition, version, projectId, now } = change
   await dropSkips(tx, task, { projectId, now })
@@ -277,13 +276,13 @@ async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
 
 const isBeyond = ({ maxRuns }: TaskDefinition, ordinal: number) => maxRuns !== null && ordinal > maxRuns
 
-/** How far the schedule before has come: up to now, or to a row that was fired a moment ahead. */
+/** Returns how far the old schedule has been processed: up to now, or to a row that was fired a moment early. */
 async function passedUntil(tx: Queryable, { task, now }: Pick<Change, 'task' | 'now'>): Promise<number> {
   const [latest] = await tx.run(changes.latestOccurrence(task.id))
   return Math.max(now, latest?.until ?? now)
 }
 
-/** Lets the end of an active run write the next row, if the task is such and has one. */
+/** Lets the end of an active run write the next row, if the task is a chain and has an active run. */
 async function continueChain(tx: Queryable, { task, definition, projectId }: Change): Promise<boolean> {
   const delayMs = chainDelay(definition)
   if (delayMs === null) return false
@@ -292,7 +291,7 @@ async function continueChain(tx: Queryable, { task, definition, projectId }: Cha
   return (await tx.run(changes.continueChain({ taskId: task.id, delayMs, lane, priority }))).length > 0
 }
 
-/** The first occurrence of the new definition that was none before. */
+/** Returns the next occurrence of the new definition that the old one did not have already. */
 async function nextAt(
   tx: Queryable,
   { task, definition, now }: Change,
@@ -310,7 +309,7 @@ async function nextAt(
     case 'delay': {
       const at = nextOfChain(task.definition, definition, { now, swept })
       const [latest] = await tx.run(changes.latestOccurrence(task.id))
-      // A chain that begins now may begin in the very millisecond in which the schedule before had its last occurrence.
+      // A new chain could begin in the same millisecond as the last occurrence of the old schedule.
       return at === null || latest?.until == null ? at : Math.max(at, latest.until + 1)
     }
     default:
@@ -318,7 +317,9 @@ async function nextAt(
   }
 }
 
-/** A chain that waits goes on counting from the end of its last run; any other begins anew. */
+/**
+ * Returns the next occurrence of a chain. A waiting chain keeps counting from the end of its last run; any other starts anew.
+ */
 function nextOfChain(
   before: TaskDefinition,
   after: TaskDefinition,

@@ -11,7 +11,7 @@ import { endOverdue, recordPause } from './pause-task.ts'
 import { haltTask, lockOwn, recordDue } from './settle.ts'
 import { dropSkips } from './skip-next.ts'
 
-/** Ends the task: nothing more is due, what waits is cancelled, what runs is told to stop. */
+/** Ends the task: it has no more occurrences, its waiting runs are cancelled, and its running ones are requested to stop. */
 export async function endTask(context: Context, id: string, how: 'cancel' | 'delete'): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
   await withDeadlockRetry(db, async (tx) => {
@@ -24,7 +24,7 @@ export async function endTask(context: Context, id: string, how: 'cancel' | 'del
     const swept = await haltTask(tx, id)
     if (task.pausedAt !== null && task.cancelledAt === null) await recordPause(tx, { task, projectId, until })
     await recordDue(tx, swept, { task, projectId, reason: 'cancelled', until })
-    // Before the runs are cancelled: whoever is writing some of a backfill is waited for.
+    // Before the runs are cancelled: this waits for a scheduler that is adding runs of a backfill.
     await tx.run(cancelBackfills({ taskId: id, id: null }))
     await tx.run(changes.lockRuns({ taskId: id, runId: null }))
     await tx.run(changes.cancelRuns({ taskId: id, runId: null, nextRunId: uuidv7() }))

@@ -1,4 +1,4 @@
-/** What tasks can be read with besides themselves: how their latest runs went, and when they are due next. */
+/** Optional additions to tasks: the results of their latest runs, and their next instants. */
 import { describeSchedule } from '../../core/schedule/describe.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf } from '../../core/task/task.ts'
@@ -6,17 +6,17 @@ import { type RecentRun, recentRuns } from '../../store/history/runs.ts'
 import type { TaskRow } from '../../store/tasks/tasks.ts'
 import type { Context } from '../context.ts'
 
-/** How many of its latest runs a task is read with, and how many of its next instants. */
+/** Number of latest runs, and of next instants, that a task is read with. */
 export const RECENT_SHOWN = 20
 export const NEXT_SHOWN = 5
 
 /** Parts that cost a little more to find out. */
 export type Includable = 'recent' | 'next'
 
-/** A task with the parts that were asked for. */
+/** A task with the requested parts. */
 export interface EnrichedTask {
   readonly row: TaskRow
-  /** The latest runs that have ended, the latest due instant first. */
+  /** The latest runs that have ended, ordered by due instant, latest first. */
   readonly recent?: readonly RecentRun[]
   /** The next instants at which it is due. */
   readonly next?: readonly number[]
@@ -26,7 +26,7 @@ export interface EnrichedTask {
 /** Computing instants may block the process for this long; after that, tasks get fewer. */
 const MAX_WORKING_MS = 25
 
-/** Tasks with what was asked for: one more statement for all of them. */
+/** Returns tasks with the requested parts; one more statement reads them for all tasks. */
 export async function enrichTasks(
   { db }: Context,
   rows: readonly TaskRow[],

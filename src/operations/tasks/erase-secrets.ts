@@ -3,13 +3,13 @@ import type { Queryable } from '../../store/database/database.ts'
 import { rewriteVersions } from '../../store/tasks/rewrite-versions.ts'
 import { type VersionRow, versionsOf } from '../../store/tasks/task-versions.ts'
 
-/** Versions that are read at once; a page of them is bounded in bytes too. */
+/** Number of versions to read at once; a page of them is also bounded in bytes. */
 const READ_AT_ONCE = 100
 
 /**
- * Erases the secrets of a task, in all its versions, in the transaction that deletes it: from then on no run of it begins.
- * Runs in progress were given their action when they were claimed, and are told to stop. Where a worker reads a large
- * action only now, it finds masks: no header can carry one, so no request goes out, and Slack knows no such address.
+ * Erases the secrets of a task, in all its versions, in the transaction that deletes it: from then on no run of it begins. Runs
+ * in progress got their action when they were claimed, and are requested to stop. A worker that reads a large action only now
+ * finds masks: no header can contain one, so no request is sent, and Slack has no such address.
  */
 export async function eraseSecrets(tx: Queryable, taskId: string): Promise<void> {
   for (let before: number | null = null; ; ) {
@@ -22,7 +22,7 @@ export async function eraseSecrets(tx: Queryable, taskId: string): Promise<void>
   }
 }
 
-/** Nothing where the version holds no secret. */
+/** Returns nothing if the version contains no secret. */
 function withoutSecrets({ version, definition }: VersionRow) {
   const action = maskedAction(definition.action)
   const isSame = JSON.stringify(action) === JSON.stringify(definition.action)

@@ -1,4 +1,6 @@
-/** The action `exec` in requests. What it says about files is checked against the project when its task is stored. */
+/**
+ * The schema of the action `exec` in requests. The files that it names are checked against the project when the task is stored.
+ */
 import { z } from 'zod'
 import { MASK } from '../../core/action/secret-rule.ts'
 import { hasReference } from '../../core/secret/secret-reference.ts'
@@ -66,7 +68,7 @@ const Stdin = z
   )
   .describe('Any JSON value. A string is passed unchanged, everything else as JSON.')
 
-/** What is wrong with the path of a file in the work directory, or null. */
+/** Returns what is wrong with the path of a file in the work directory, or null. */
 function pathProblem(path: string): string | null {
   if (path.startsWith('/')) return 'must be relative to the work directory, such as data/input.csv'
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
@@ -106,7 +108,7 @@ const WorkFile = z
 
 type Paths = readonly { readonly path: string }[]
 
-/** Each path is one file, and none is the directory of another. */
+/** Finds a path that occurs twice, or that is the directory of another. */
 function clashOf(files: Paths): { readonly index: number; readonly message: string } | null {
   const seen = new Set<string>()
   for (const [index, { path }] of files.entries()) {

@@ -1,2 +1,2 @@
-/** What the caller believes about the task it changes: its version, that it exists, or nothing at all. */
+/** What the caller expects of the task it changes: a version, that it exists, or nothing at all. */
 export type ExpectedVersion = number | 'any' | null

@@ -1,6 +1,7 @@
 /**
- * Lets tasks go on that waited for files. It is done in the transaction that completes a file, so that no task waits for a file that is
- * there; what that transaction does not get to, because it is too much or somebody is changing the task, follows within seconds.
+ * Resumes tasks that waited for files. It runs in the transaction that completes a file, so that no task waits for a file that
+ * is there. Tasks that this transaction leaves out, because there are too many or another transaction is changing them, follow
+ * within seconds.
  */
 import { shardOf } from '../../core/ids.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -11,10 +12,10 @@ import type { DueHint } from '../../transport/wake-ups.ts'
 import type { Facilities } from '../context.ts'
 import { endWait } from './pause-task.ts'
 
-/** Tasks that one transaction lets go on. */
+/** Maximum number of tasks that one transaction resumes. */
 const AT_ONCE = 100
 
-/** Lets tasks go on whose last file was completed; answers when they are due. */
+/** Resumes tasks whose last file was completed; returns when they are due. */
 export async function endWaits(
   tx: Queryable,
   { clock }: Pick<Facilities, 'clock'>,
@@ -30,7 +31,7 @@ export async function endWaits(
   return due
 }
 
-/** Lets some tasks go on that no transaction got to. */
+/** Resumes tasks that the transactions which completed their files left out. */
 export async function endForgottenWaits(
   facilities: Pick<Facilities, 'db' | 'clock' | 'wakeUps'>,
 ): Promise<void> {

@@ -8,16 +8,16 @@ import {
 } from '../../store/tasks/id-search.ts'
 import type { Context } from '../context.ts'
 
-/** Enough to choose from; whoever has more candidates has to type more of the id. */
+/** Maximum number of candidates; if there are more, a longer prefix is needed. */
 const MAX_CANDIDATES = 10
 
-/** What was found, and whether there is more. */
+/** The ids found, and whether there are more. */
 export interface FoundIds {
   readonly items: readonly FoundId[]
   readonly hasMore: boolean
 }
 
-/** Tasks, runs or files whose ids begin like this. */
+/** Returns tasks, runs or files whose ids begin with the prefix. */
 export async function findIds(
   context: Context,
   { prefix, type }: { prefix: string; type: FoundId['type'] },

@@ -1,6 +1,6 @@
 /**
- * Tasks that are named by a number, and run a program that is uploaded after the task was created. The number is part of the key,
- * which is unique in the project: nothing else has to remember it.
+ * Tasks that are identified by a number, and run a program that is uploaded after the task was created. The number is part of
+ * the key, which is unique in the project, so it needs no other storage.
  */
 import type { ExecAction } from '../../core/action/action.ts'
 import { Refusal } from '../../core/errors.ts'
@@ -21,18 +21,18 @@ import { withWaits } from './task-files.ts'
 
 export const keyOfNumber = (number: number): string => `task-${number}`
 
-/** The number in the key of a task; null where it has none. */
+/** Returns the number in the key of a task; null if the key has none. */
 export function numberOf({ key }: Pick<TaskRow, 'key'>): number | null {
   const digits = /^task-([1-9]\d{0,9})$/.exec(key ?? '')?.[1]
   return digits === undefined ? null : Number(digits)
 }
 
-/** A task to create; its action is the program that will be uploaded. */
+/** A task to create; its action is to run the program that will be uploaded. */
 export interface NumberedRequest extends Omit<CreateRequest, 'input'> {
   readonly fields: Omit<TaskInput, 'action' | 'key' | 'name'>
 }
 
-/** Stores a task, its number and the file that it waits for, all or nothing. */
+/** Stores a task, its number and the file that it waits for: all of them or none. */
 export function createNumberedTask(context: Context, request: NumberedRequest): Promise<Answer> {
   const { fields, traceparent, repeat, present } = request
   const { db, projectId, lanes } = context
@@ -55,7 +55,7 @@ export function createNumberedTask(context: Context, request: NumberedRequest): 
   })
 }
 
-/** Numbers to try: a user may have given such keys to tasks. */
+/** How many numbers to try: users may have given other tasks such keys. */
 const MAX_TAKEN = 1_000
 
 async function freeNumber(tx: Queryable, projectId: string): Promise<number> {
@@ -71,7 +71,7 @@ async function freeNumber(tx: Queryable, projectId: string): Promise<number> {
   )
 }
 
-/** It is part of the task, which has its own entry in the audit log. */
+/** Not recorded on its own: the file is part of the task, which has its own entry in the audit log. */
 async function storeWaiting(
   tx: Queryable,
   { projectId, clock }: Pick<Context, 'projectId' | 'clock'>,
@@ -85,7 +85,7 @@ async function storeWaiting(
   return id
 }
 
-/** A task by its number, and the file of its program. */
+/** Returns a task by its number, and the file of its program. */
 export async function findNumberedTask(
   { db, projectId }: Pick<Context, 'db' | 'projectId'>,
   number: number,

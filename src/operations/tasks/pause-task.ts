@@ -21,21 +21,21 @@ import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead
 import { dropSkips } from './skip-next.ts'
 import { refuseMissingFiles, waitOfStored } from './task-files.ts'
 
-/** How a task is paused. */
+/** Options of a pause. */
 export interface PauseOptions {
-  /** Why, for whoever looks at the task meanwhile. */
+  /** The reason, shown with the task while it is paused. */
   readonly reason?: string | null | undefined
-  /** The instant at which it resumes by itself, as RFC 3339. */
+  /** The instant at which the task resumes by itself, as RFC 3339. */
   readonly until?: string | null | undefined
 }
 
-/** How a task is resumed. */
+/** Options of a resume. */
 export interface ResumeOptions {
-  /** Why, kept with the pause that it ends. */
+  /** The reason, kept with the pause that it ends. */
   readonly reason?: string | null | undefined
 }
 
-/** Pauses a task, or gives the pause that it is in another reason or end. */
+/** Pauses a task, or changes the reason or the end of its pause. */
 export async function pauseTask(context: Context, id: string, words: PauseOptions = {}): Promise<void> {
   const { db, projectId, clock, wakeUps } = context
   const until = words.until == null ? null : instantMs(words.until)
@@ -77,8 +77,8 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
       await tx.run(changes.markResumed(id, null))
     }
     const swept = await haltTask(tx, id)
-    // What makes up for an outage has waited too long to go on waiting for the end of a pause. A scheduler may have been writing such
-    // rows until just now: sweeping the occurrence that they are made of waited for it.
+    // Removes catch-up runs that have not started: they are late already and should not wait for the end of the pause as well.
+    // A scheduler may have been writing such rows until just now: sweeping the occurrence that they come from waited for it.
     await tx.run(changes.giveUpLate(id))
     const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
     const [paused] = await tx.run(changes.markPaused(id, ordinal, said))
@@ -121,8 +121,8 @@ export async function resumeTask(
 }
 
 /**
- * Ends a pause whose end has come. It ends at the instant it was to end at, also when nobody was there: what
- * came due since then was missed, and follows the misfire policy.
+ * Ends a pause at its set end. It ends at that instant even if no scheduler was running then: occurrences that came due since
+ * were missed, and follow the misfire policy.
  */
 export async function endPauseOnTime({ db, wakeUps }: Facilities, runId: string): Promise<void> {
   const due = await withDeadlockRetry(db, async (tx) => {
@@ -142,7 +142,7 @@ export async function endPauseOnTime({ db, wakeUps }: Facilities, runId: string)
   if (due) wakeUps.announceDue([due])
 }
 
-/** A pause whose end has come is over, whether or not somebody was there to end it: every change of the task sees it so. */
+/** Ends a pause whose set end has passed, even if no scheduler has ended it yet. Every change of a task does this first. */
 export async function endOverdue(
   tx: Queryable,
   task: changes.LockedTask,
@@ -164,7 +164,7 @@ interface PauseEnd {
   readonly reason: string | null
 }
 
-/** A task whose files are not there goes on waiting for them; what was passed over up to now is recorded. */
+/** Ends a pause. A task whose files are not there continues to wait for them; occurrences up to now are recorded as skipped. */
 async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEnd): Promise<number | null> {
   if (task.awaitsFiles) return endWait(tx, { task, projectId, now })
   const held = await onceHeld(tx, task)
@@ -186,7 +186,7 @@ interface PausedStretch {
   readonly until: number
 }
 
-/** Records what was passed over since the pause began, or since it was recorded last. */
+/** Records the occurrences since the pause began, or since the last such record, as skipped. */
 export async function recordPause(tx: Queryable, { task, projectId, until }: PausedStretch): Promise<void> {
   const held = await onceHeld(tx, task)
   if (held !== null)
@@ -199,7 +199,7 @@ export async function recordPause(tx: Queryable, { task, projectId, until }: Pau
       until,
     })
   const [latest] = await tx.run(changes.latestOccurrence(task.id))
-  // A row that was fired a little ahead of its instant, just before the pause, is not passed over.
+  // A row that was fired slightly before its instant, just before the pause, was not skipped.
   const after = Math.max(task.updatedAt, latest?.until ?? Number.NEGATIVE_INFINITY)
   const ordinal = task.nextOrdinal
   if (task.awaitsFiles && task.definition.schedule.type === 'once') {
@@ -212,7 +212,7 @@ export async function recordPause(tx: Queryable, { task, projectId, until }: Pau
   await recordSkipped(tx, { task, projectId, ordinal, reason, after, until })
 }
 
-/** Lets a task go on that waited for files. A one-off whose instant has passed meanwhile runs now. */
+/** Resumes a task that waited for files. A one-off whose instant has passed meanwhile runs now. */
 export async function endWait(
   tx: Queryable,
   { task, projectId, now }: { task: changes.LockedTask; projectId: string; now: number },
@@ -253,7 +253,10 @@ async function goOn(
   return writeAhead(tx, next, task.skipUntil)
 }
 
-/** A one-off whose instant passed during the pause is over; a chain starts again now. */
+/**
+ * Returns the next occurrence after a pause. A one-off whose instant passed during the pause has ended; a chain starts again
+ * now.
+ */
 function afterPause(
   definition: TaskDefinition,
   { now, latest }: { now: number; latest: number | null },

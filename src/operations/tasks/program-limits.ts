@@ -4,8 +4,8 @@ import type { TaskDefinition } from '../../core/task/task.ts'
 import type { Context } from '../context.ts'
 
 /**
- * Refuses what the worker of this node does not allow to programs: limits above its maxima, and the network. A task whose labels send
- * it to other workers is left to those: they lower limits, saying so in the log, and fail attempts that ask for the network.
+ * Rejects an action that the worker of this node does not allow: limits above its maxima, or the network. A task whose labels
+ * select other workers is not checked: those workers lower the limits, and log that, and fail attempts that need the network.
  */
 export function refuseProgramLimits(
   { action, labels }: TaskDefinition,

@@ -18,10 +18,10 @@ export function notFound(id: string): never {
   throw new Refusal('not_found', `Task ${id} does not exist.`)
 }
 
-/** Tasks that one statement reads for a list with long pages. */
+/** Number of tasks that one statement reads for a list with long pages. */
 const BRIEF_PAGE = 200
 
-/** The newest tasks for lists with long pages, which show a few fields of each: the others are not read. */
+/** Returns the newest tasks, for lists with long pages, with only the few fields that these show. */
 export async function listBriefly(
   { db, projectId }: Context,
   { owner, before, limit }: { owner?: string; before?: string | undefined; limit: number },

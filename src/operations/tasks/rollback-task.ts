@@ -1,4 +1,4 @@
-/** Making an earlier version of a task hold again: an edit like any other, to what was before. */
+/** Rolls a task back to an earlier version: an edit that restores the definition of that version. */
 
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
@@ -11,7 +11,7 @@ import { withinBounds } from './define-task.ts'
 import { redefine } from './edit-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
 
-/** Which version shall hold again, and who says so. */
+/** Which version to restore, and who does it. */
 export interface Rollback {
   readonly id: string
   readonly version: number
@@ -41,13 +41,13 @@ async function earlier(tx: Queryable, task: LockedTask, version: number): Promis
   throw invalid(`does not exist; the task has versions 1 to ${task.version}`)
 }
 
-/** What decides when the task is due, as text to compare. */
+/** Returns what determines when the task is due, as text to compare. */
 function timing(definition: TaskDefinition): string {
   const { anchorAt, seed } = definition
   return JSON.stringify([...timingOf(definition), anchorAt, seed])
 }
 
-/** What time has made impossible since is told at the one field that the request has. */
+/** Reports what has become impossible since then at `/version`, the only field of the request. */
 function atVersion(version: number, refusal: Refusal): Refusal {
   const [problem] = refusal.problems
   if (refusal.code !== 'invalid_input' || problem === undefined || problem.pointer === '/version')

@@ -7,13 +7,14 @@ import { rewriteVersions } from '../../store/tasks/rewrite-versions.ts'
 import type { Context } from '../context.ts'
 import { keepTokens } from '../secrets/slack-tokens.ts'
 
-/** Versions that are rewritten together; the rest follows the next time. */
+/** Number of versions that are rewritten together; the others follow in the next call. */
 const VERSIONS_AT_ONCE = 20
 
 /**
- * Stores the tokens of a task's Slack addresses as secrets, in the versions that hold them in clear. That makes no version: the task does
- * what it did, and nodes that have read a version before call the same address. What is ahead waits in the lane of nodes that hold the key.
- * An occurrence that the scheduler has read already keeps its lane, and so do those that follow it; every node holds the key by now.
+ * Stores the tokens of a task's Slack addresses as secrets, for versions that contain them in clear. This creates no version:
+ * the task does the same as before, and nodes that have read a version before call the same address. Future occurrences move to
+ * the lane of nodes with the key. An occurrence that the scheduler has read already keeps its lane, and so do those that follow
+ * it; by now every node has the key.
  */
 export async function sealAddresses(context: Context, taskId: string): Promise<number> {
   const { db, projectId, lanes } = context

@@ -1,4 +1,4 @@
-/** A page of tasks, newest first, by the shortest way that leads to those that are asked for. */
+/** Searches tasks: returns a page of them, newest first, by the cheapest way for the search. */
 import type { Queryable } from '../../store/database/database.ts'
 import { activeTasks, MAX_ACTIVE_TASKS } from '../../store/tasks/active-tasks.ts'
 import { isWalked, tasksInSlice, type WalkedState } from '../../store/tasks/task-walk.ts'
@@ -10,25 +10,28 @@ type WalkedSearch = TaskSearch & { readonly state: WalkedState }
 
 /** A page of tasks before it is cut to its length. */
 export interface TasksFound {
-  /** One more than asked for when there are more. */
+  /** One more than the limit if there are more. */
   readonly rows: readonly TaskRow[]
-  /** The search was broken off behind this task: older ones were not looked at. */
+  /** The search stopped after this task: older ones were not examined. Null if all were. */
   readonly examined: string | null
 }
 
-/** How many tasks are wanted, and for how long to look for them. */
+/** How many tasks to find, and for how long to search. */
 export interface SearchBounds {
   readonly limit: number
   readonly budgetMs?: number
 }
 
 /**
- * A search that has taken longer than this ends with the slice of tasks in hand, whatever it has found. 100 000 tasks take
+ * A search that has taken longer than this stops after the current slice of tasks, whatever it has found. 100 000 tasks take
  * 0.2 to 0.4 s.
  */
 const SEARCH_BUDGET_MS = 1_000
 
-/** All statements see one instant, so that a task that changes its state meanwhile is neither missed nor met twice. */
+/**
+ * Searches tasks. All statements use one snapshot, so a task that changes its state meanwhile is neither missed nor found
+ * twice.
+ */
 export function searchTasks(
   { db }: Pick<Context, 'db'>,
   search: TaskSearch,
@@ -43,7 +46,7 @@ export function searchTasks(
 
 const isWalkedSearch = (search: TaskSearch): search is WalkedSearch => isWalked(search.state)
 
-/** Tasks that are active, from the agenda; null for other states, and when more are active than can be looked at. */
+/** Returns active tasks, from the agenda; null for other states, and if more tasks are active than can be examined. */
 async function findActive(tx: Queryable, search: WalkedSearch, limit: number): Promise<TasksFound | null> {
   const { projectId, state, before } = search
   if (state !== 'running' && state !== 'pending') return null
@@ -54,7 +57,7 @@ async function findActive(tx: Queryable, search: WalkedSearch, limit: number): P
   return isWhole ? { rows, examined: null } : null
 }
 
-/** Goes from slice to slice until the page is full, all tasks were examined, or the time is used up. */
+/** Examines slice after slice until the page is full, all tasks were examined, or the time is used up. */
 async function walk(
   tx: Queryable,
   search: WalkedSearch,

@@ -1,7 +1,8 @@
 /**
- * What an edit of the schedule does about occurrences that came due before it and have not been fired. They are the old
- * version's up to the moment of the edit, and all of them are accounted for: the latest runs and those before it are
- * skipped, `edited`; or, when nobody was there as they came due, all follow the misfire policy.
+ * Decides what happens, when a schedule is edited, to occurrences that came due before the edit and have not been fired. They
+ * belong to the old version up to the moment of the edit, and all of them are recorded: the latest one runs and those before it
+ * are skipped, with the reason `edited`. If the shard was unwatched while all of them came due, they follow the misfire policy
+ * instead.
  */
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import {
@@ -27,7 +28,7 @@ import type { Context } from '../context.ts'
 import { chainDelay } from './define-task.ts'
 import { writeNext } from './settle.ts'
 
-/** A task, and what an edit makes of it. */
+/** A task, and its new definition. */
 export interface Change {
   readonly context: Pick<Context, 'shardTakeoverMs' | 'misfireGraceMs'>
   readonly task: changes.LockedTask
@@ -38,8 +39,8 @@ export interface Change {
 }
 
 /**
- * Whether a row that is due may simply go on under the new definition: nothing lies between it and now, in the old schedule
- * or in the new one, or the two are due at the same instants. A one-off has nothing to follow it.
+ * Returns whether a row that is due can simply continue under the new definition: neither schedule has an occurrence between it
+ * and now, or both are due at the same instants. Always false for a one-off, since no row follows it.
  */
 export function goesOnFrom({ task, definition, now }: Change, at: number): boolean {
   if (definition.schedule.type === 'once') return false
@@ -49,11 +50,11 @@ export function goesOnFrom({ task, definition, now }: Change, at: number): boole
   return [before, after].every((plan) => (nextOccurrence(plan, at) ?? Number.POSITIVE_INFINITY) > now)
 }
 
-/** What decides when a plan is due between its bounds, as text to compare. */
+/** Returns what determines when a plan is due between its bounds, as text to compare. */
 const instants = ({ schedule, startAt, anchorAt, seed }: Plan) =>
   JSON.stringify([schedule, startAt, anchorAt, seed])
 
-/** Accounts for what is due from a row on; answers the occurrences that run. The last of them carries a chain on. */
+/** Records all due occurrences from a row on; returns those that run. The last of them continues a chain. */
 export async function settleDue(tx: Queryable, change: Change, due: changes.SweptRow): Promise<number[]> {
   const { task, definition, version, projectId, now } = change
   const { scheduledFor: first, ordinal } = due
@@ -114,7 +115,9 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
   return [...runs]
 }
 
-/** Jitter puts off what is done about an occurrence, not whether it is one: the edit decides about all up to now. */
+/**
+ * Jitter delays how an occurrence is handled, but does not change whether it is due: the edit covers all occurrences up to now.
+ */
 function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null): Steps<MakingUp> {
   const { context, task, definition, now } = change
   const { misfire, maxRuns } = definition
@@ -125,12 +128,12 @@ function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null
     first: due.scheduledFor,
     end: now,
     runsLeft: maxRuns === null ? null : maxRuns - due.ordinal + 1,
-    // What is late for another reason than an outage runs, however late it is.
+    // An occurrence that is late for another reason than an outage runs, however late it is.
     isBrief: stretch === null || isBrief(stretch, context.misfireGraceMs),
   })
 }
 
-/** The stretch in which nobody was there as all of it came due; null when somebody was. */
+/** Returns the unwatched period in which all of the occurrences came due; null if there is none. */
 async function missedIn(
   tx: Queryable,
   { context, task, now }: Change,

@@ -1,4 +1,7 @@
-/** What every change to a task has in common; store/tasks/task-statements.ts says how it meets a fire. */
+/**
+ * What every change to a task has in common; store/tasks/task-statements.ts explains how a change and the firing of an
+ * occurrence at the same time affect each other.
+ */
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
@@ -19,17 +22,17 @@ import { requireQueueOf } from '../access/require.ts'
 import type { Context } from '../context.ts'
 import { notFound } from './read-tasks.ts'
 
-/** Who changes a task, and where it is. */
+/** The caller that changes a task, with its project. */
 type Changer = Pick<Context, 'projectId' | 'reach'>
 
-/** The task, locked, if it can still change. */
+/** Locks and returns the task; throws if it has ended. */
 export async function lockLiving(tx: Queryable, changer: Changer, id: string): Promise<changes.LockedTask> {
   const task = await lockOwn(tx, changer, id)
   refuseEnded(task)
   return task
 }
 
-/** The task, locked, if the caller may change it. */
+/** Locks and returns the task; throws if the caller may not change it. */
 export async function lockOwn(tx: Queryable, changer: Changer, id: string): Promise<changes.LockedTask> {
   const [task] = await tx.run(changes.lockTask(changer.projectId, id))
   if (!task) return notFound(id)
@@ -37,16 +40,16 @@ export async function lockOwn(tx: Queryable, changer: Changer, id: string): Prom
   return task
 }
 
-/** What was cancelled stays so. */
+/** Rejects changes of a cancelled task: cancelling is final. */
 export function refuseEnded({ id, cancelledAt }: { id: string; cancelledAt: number | null }): void {
   if (cancelledAt === null) return
   throw new Refusal('task_ended', `Task ${id} was cancelled, which is final. Delete it to release its key.`)
 }
 
-/** A fire that is under way may write one more row behind the sweep's back, hardly ever more. */
+/** A fire in progress may write one more row after a sweep; more sweeps than a few are hardly ever needed. */
 const MAX_SWEEPS = 50
 
-/** Takes back everything by which the task would go on, and answers the row it was waiting for. */
+/** Removes all rows with which the task would continue, and returns its next row; null if it had none. */
 export async function haltTask(tx: Queryable, taskId: string): Promise<changes.SweptRow | null> {
   let latest: changes.SweptRow | null = null
   for (let i = 0; i < MAX_SWEEPS; i++) {
@@ -59,13 +62,13 @@ export async function haltTask(tx: Queryable, taskId: string): Promise<changes.S
   throw new Error(`the waiting rows of task ${taskId} did not settle in ${MAX_SWEEPS} sweeps`)
 }
 
-/** What the next occurrence counts as when there is no row that says so. */
+/** Returns the ordinal of the next occurrence if no row states it. */
 export async function nextOrdinal(tx: Queryable, task: changes.LockedTask): Promise<number> {
   const [latest] = await tx.run(changes.latestOccurrence(task.id))
   return Math.max(task.nextOrdinal, latest?.nextOrdinal ?? 1)
 }
 
-/** What the next occurrence of a task follows from. */
+/** The data of a task's next occurrence. */
 export interface NextOccurrence {
   readonly taskId: string
   readonly projectId: string
@@ -75,11 +78,11 @@ export interface NextOccurrence {
   readonly ordinal: number
   readonly delayMs: number | null
   readonly kind?: 'occurrence' | 'catchup'
-  /** By how much it is put off, where that is not for the definition to say. */
+  /** The delay of the occurrence; default: the jitter of the definition. */
   readonly jitterMs?: number
 }
 
-/** Writes the row that the task goes on with. It is always a new one: schedulers may know the old one by heart. */
+/** Writes the task's next row. It is always a new row, because schedulers may have read the old one already. */
 export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<void> {
   const { definition, ...row } = next
   const jitterMs = row.jitterMs ?? jitterOf(planOf(definition), row.at)
@@ -96,7 +99,7 @@ export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<vo
   )
 }
 
-/** What follows an occurrence that does not run, seen from it. */
+/** Returns the occurrence that follows one that does not run. */
 export function instantAfter(definition: TaskDefinition, at: number): number | null {
   const { schedule } = definition
   const plan = planOf(definition)
@@ -105,15 +108,15 @@ export function instantAfter(definition: TaskDefinition, at: number): number | n
   return plan.endAt !== null && next > plan.endAt ? null : next
 }
 
-/** What lies between an occurrence and an instant, both included. */
+/** The occurrences between two instants, both included. */
 export interface Passed {
   readonly last: number
   readonly count: number
-  /** The first occurrence after it. */
+  /** The first occurrence after them. */
   readonly next: number | null
 }
 
-/** Passes over all occurrences from one on up to an instant, and no more than so many. */
+/** Walks over the occurrences from one on up to an instant, at most `most` of them. */
 export function* passUntil(
   definition: TaskDefinition,
   first: number,
@@ -131,8 +134,8 @@ export function* passUntil(
 }
 
 /**
- * Writes what the task goes on with: the next occurrence, or, when a user said to skip up to an instant, a row
- * that skips on time and the first occurrence after that. Answers when something is due.
+ * Writes the task's next row: the next occurrence or, if a user asked to skip up to an instant, a row that records the skips on
+ * time and the first occurrence after that instant. Returns when the first of these is due.
  */
 export async function writeAhead(
   tx: Queryable,
@@ -152,18 +155,18 @@ export async function writeAhead(
   return at
 }
 
-/** A stretch of time during which nothing of a task ran. */
+/** A period during which no occurrence of a task ran. */
 export interface Stretch {
   readonly task: changes.LockedTask
   readonly projectId: string
   readonly ordinal: number
   readonly reason: SkipReason
-  /** The stretch, without its beginning and with its end. */
+  /** The period excludes `after` and includes `until`. */
   readonly after: number
   readonly until: number
 }
 
-/** Records the occurrences in a stretch of time that did not run, as one skip that speaks for them all. */
+/** Records the occurrences of a period that did not run, as one skip for all of them. */
 export async function recordSkipped(tx: Queryable, stretch: Stretch): Promise<void> {
   const { task, after, until } = stretch
   const passed = await inTurns(countSteps(planOf(task.definition), after, until, MAX_COUNTED))
@@ -175,7 +178,7 @@ export async function recordSkipped(tx: Queryable, stretch: Stretch): Promise<vo
   })
 }
 
-/** Records a row that was taken back although it was due, and whatever else has come due since. */
+/** Records a row that was removed although it was due, together with all occurrences that have come due since. */
 export async function recordDue(
   tx: Queryable,
   swept: changes.SweptRow | null,

@@ -1,7 +1,7 @@
 /**
- * Skipping the next occurrences. Which ones they are is settled when it is asked for: all up to an instant, so
- * that neither a pause nor an edit makes others of them. A row of its own comes due at each of them and records
- * that it was skipped; the task's next row lies behind them. Until then it can be taken back.
+ * Skips the next occurrences of a task. Which ones is decided at the time of the request: all up to an instant, so that neither
+ * a pause nor an edit changes which they are. A row of its own comes due at each of them and records the skip; the task's next
+ * row is the occurrence after them. Until then the request can be undone.
  */
 
 import { Refusal } from '../../core/errors.ts'
@@ -18,13 +18,13 @@ import { haltTask, instantAfter, lockLiving, nextOrdinal, passUntil, writeAhead 
 
 /** Which occurrences to skip. */
 export interface SkipOptions {
-  /** How many of the next occurrences; 1 unless it says otherwise. */
+  /** How many of the next occurrences; default: 1. */
   readonly count?: number | undefined
-  /** Why, for whoever looks at the task meanwhile. */
+  /** The reason, shown with the task meanwhile. */
   readonly reason?: string | null | undefined
 }
 
-/** Skips the next occurrences of a task; asking again replaces what was asked before. */
+/** Skips the next occurrences of a task; another request replaces the earlier one. */
 export async function skipNext(context: Context, id: string, wish: SkipOptions): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
   const at = await withDeadlockRetry(db, async (tx) => {
@@ -47,7 +47,7 @@ export async function skipNext(context: Context, id: string, wish: SkipOptions):
   wakeUps.announceDue([{ shard: shardOf(id), at }])
 }
 
-/** Lets what was to be skipped, and was not yet, run after all. */
+/** Undoes a skip for those occurrences that were not skipped yet. */
 export async function unskipNext(context: Context, id: string): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
   const at = await withDeadlockRetry(db, async (tx) => {
@@ -67,7 +67,7 @@ export async function unskipNext(context: Context, id: string): Promise<void> {
   if (at !== null) wakeUps.announceDue([{ shard: shardOf(id), at }])
 }
 
-/** Takes back the rows ahead of a task; answers the earliest as the one to go on with. */
+/** Removes the future rows of a task; returns the earliest as the one to continue with. */
 async function takeNext(tx: Queryable, task: changes.LockedTask, projectId: string, now: number) {
   if (task.pausedAt !== null) return null
   const { id: taskId, definition, version } = task
@@ -80,8 +80,8 @@ async function takeNext(tx: Queryable, task: changes.LockedTask, projectId: stri
 }
 
 /**
- * Takes back the row that skips. All that were to be skipped and have come due are recorded, also those that nobody has
- * got to yet; the next of those that have not is answered.
+ * Removes the row that skips. Occurrences to skip that have come due are recorded as skipped, even if no scheduler has handled
+ * them yet; returns the next one of the others, or null.
  */
 export async function dropSkips(
   tx: Queryable,
@@ -101,7 +101,7 @@ export async function dropSkips(
   return null
 }
 
-/** An occurrence that was to be skipped has come: records it and goes on to the next one. */
+/** Records an occurrence as skipped when it comes due, and continues with the next one. */
 export async function skipOnTime({ db, wakeUps }: Facilities, runId: string): Promise<void> {
   const due = await withDeadlockRetry(db, async (tx) => {
     const [duty] = await tx.run(changes.dutyOf(runId))

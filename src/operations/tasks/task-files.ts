@@ -1,6 +1,6 @@
 /**
- * The files that tasks name. They must exist when a task is stored. A task waits for those that have not been uploaded yet: it is
- * paused, and goes on in the transaction that completes the last of them (file-waits.ts).
+ * The files that tasks name. They must exist when a task is stored. A task waits for those that have not been uploaded yet: it
+ * is paused, and resumes in the transaction that completes the last of them (file-waits.ts).
  */
 import type { Action } from '../../core/action/action.ts'
 import { fileIdsOf, filesNamedBy } from '../../core/action/action-files.ts'
@@ -14,10 +14,10 @@ import type { Context } from '../context.ts'
 import { admitTasks, limitsStorage, type StorageLimits } from '../limits/admit-tasks.ts'
 import { pausedFromStart } from './paused-from-start.ts'
 
-/** Files that one statement locks. */
+/** Number of files that one statement locks. */
 const HELD_AT_ONCE = 1_000
 
-/** Files by their ids, kept as they are until the commit. */
+/** Returns files by their ids, locked against changes until the commit. */
 async function held(
   tx: Queryable,
   projectId: string,
@@ -31,14 +31,14 @@ async function held(
   return found
 }
 
-/** Why an action has to wait; null when all its files are complete. Files that do not exist are refused. */
+/** Returns why an action has to wait; null if all its files are complete. Rejects files that do not exist. */
 export async function waitOf(tx: Queryable, projectId: string, action: Action): Promise<string | null> {
   const files = await held(tx, projectId, [action])
   refuseUnknown(action, files, '')
   return reasonOf(action, files)
 }
 
-/** The same for a task that is stored already, whose files may have been removed by hand. */
+/** Like `waitOf`, for a task that is stored already, whose files may have been removed by hand. */
 export async function waitOfStored(tx: Queryable, projectId: string, action: Action): Promise<string | null> {
   return reasonOf(action, await held(tx, projectId, [action]))
 }
@@ -62,7 +62,7 @@ function reasonOf(action: Action, files: ReadonlyMap<string, NeededFile>): strin
   return missing.length === 0 ? null : waitReason(missing)
 }
 
-/** Longer lists of files are cut. */
+/** Maximum number of files that a reason names. */
 const MAX_NAMED = 3
 
 function waitReason(names: readonly string[]): string {
@@ -113,7 +113,7 @@ export const storeTogether = <T>(
 export const namesFiles = ({ definition: { action } }: Pick<NewTask, 'definition'>): boolean =>
   action.type === 'exec' && filesNamedBy(action).length > 0
 
-/** Refuses to run what has not been uploaded. */
+/** Rejects an action whose files have not been uploaded. */
 export async function refuseMissingFiles(tx: Queryable, projectId: string, action: Action): Promise<void> {
   const ids = fileIdsOf(action)
   if (ids.length === 0) return

@@ -6,20 +6,20 @@ import type { Context } from '../context.ts'
 import { definedFields } from './defined-fields.ts'
 import { getTask } from './read-tasks.ts'
 
-/** A version, and what it changed of the one before. */
+/** A version, and its changes to the one before. */
 export interface ComparedVersion extends PageRow {
   readonly row: VersionRow
   readonly changes: readonly FieldChange[]
 }
 
-/** A page of versions, the latest first, with one more when there are more. */
+/** Returns a page of versions, latest first, and one more if there are more. */
 export async function listVersions(
   context: Context,
   { taskId, before, limit }: { taskId: string; before: number | null; limit: number },
 ): Promise<ComparedVersion[]> {
   await getTask(context, taskId)
   const rows = await context.db.run(versionsOf({ taskId, before, limit: limit + 1 }))
-  // Where the list was cut because of its length, the last version is there for the one above it.
+  // If the list was cut because of its size, the last version serves only to compare the one above it.
   const shown = rows.at(-1)?.hasNext && rows.length <= limit ? rows.slice(0, -1) : rows
   return shown.map((row, i) => {
     const previous = rows[i + 1]

@@ -8,7 +8,7 @@ import { editTask } from './edit-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
 import { getTask, getTaskByKey } from './read-tasks.ts'
 
-/** A whole task for a key, whether or not there is one yet. */
+/** A complete task for a key, whether or not the key is in use. */
 export interface UpsertRequest {
   readonly key: string
   /** One that is there stays paused, or not, as it is. */
@@ -18,7 +18,10 @@ export interface UpsertRequest {
   readonly by: string | null
 }
 
-/** Creates the task with this key or replaces all of it. One that appears meanwhile is replaced, not doubled. */
+/**
+ * Creates the task with this key, or replaces it completely. A task that another request creates meanwhile is replaced, not
+ * duplicated.
+ */
 export async function upsertTask(
   context: Context,
   request: UpsertRequest,
@@ -47,7 +50,7 @@ export async function upsertTask(
   }
 }
 
-/** An edit that leaves nothing as it was. Without a schedule the task runs once, as a new one would. */
+/** Returns an edit that replaces every field. Without a schedule the task runs once, as a new one would. */
 function replacement(input: TaskInput, now: number): TaskEdit {
   const at = input.startAt ?? utc(Math.floor(now))
   return { ...replacedBy(input), schedule: input.schedule ?? { type: 'once', at } }

@@ -1,4 +1,4 @@
-/** Lists that are parsed and checked item by item, giving way to everything else that the process does. */
+/** Parses and validates lists item by item, yielding to other work of the process. */
 import type { z } from 'zod'
 import { invalidInput, located, MAX_PROBLEMS, type Problem } from '../../core/errors.ts'
 import { jsonPointer } from '../../core/values/json-pointer.ts'
@@ -11,15 +11,15 @@ export interface ListItem {
   /** The parsed item. Throws a refusal if it is not valid JSON. */
   parse(): unknown
 }
-/** What is checked, and what else is to be done with each item as it was sent. */
+/** The schema of the items, and what else to do with each item as it was sent. */
 export interface ItemCheck<T> {
   readonly schema: z.ZodType<T>
-  /** The list in the body. */
+  /** The name of the list in the body. */
   readonly member: string
   readonly onItem?: (item: unknown, index: number) => void
 }
 
-/** The items as the schema has them. Everything that is wrong is told, up to a bound. */
+/** Returns the parsed items. Throws all problems together, up to a bound. */
 export async function checkedItems<T>(
   items: readonly ListItem[],
   { schema, member, onItem }: ItemCheck<T>,

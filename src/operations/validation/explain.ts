@@ -1,10 +1,10 @@
-/** What is wrong with a value, as words that read on after the name of its field. */
+/** Explains what is wrong with a value, in words that follow the name of its field. */
 import type { z } from 'zod'
 import { likely } from '../../core/words/nearest.ts'
 
 type Issue = z.core.$ZodRawIssue
 
-/** The words for one issue; undefined leaves it to the schema's own. */
+/** Returns the message for one issue; undefined keeps the schema's own message. */
 export function explain(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -28,21 +28,21 @@ export function explain(issue: Issue): string | undefined {
 
 const MAX_WORD_CHARACTERS = 100
 
-/** Names the field that was probably meant, or else all there are. */
+/** Suggests the field that was probably meant, or else lists all known fields. */
 export function unknownField(name: string, known: readonly string[]): string {
   if (known.length === 0) return 'is not a known field; this object has no fields'
   const meant = likely(name.slice(0, MAX_WORD_CHARACTERS), known)
   return `is not a known field; ${meant === undefined ? `known fields: ${known.join(', ')}` : `the closest match is ${meant}`}`
 }
 
-/** A union told apart by a member: the issue stands at that member and knows what it may hold. */
+/** Explains a discriminated union: the issue is at the discriminator and has its possible values. */
 function wrongVariant(issue: Issue & { code: 'invalid_union' }): string | undefined {
   const { discriminator, options } = issue as { discriminator?: string; options?: unknown[] }
   if (discriminator === undefined || options === undefined) return wrongKind(issue)
   return oneOf(options, (issue.input as Record<string, unknown> | undefined)?.[discriminator])
 }
 
-/** A union of values of different kinds, and a value that is of none of them. */
+/** Explains a union of values of different types, for a value of none of them. */
 function wrongKind({ errors, input }: Issue & { code: 'invalid_union' }): string {
   if (input === undefined) return 'is required'
   const kinds = errors.flatMap(([first]) => (first?.code === 'invalid_type' ? [nameOf(first.expected)] : []))

@@ -1,15 +1,15 @@
-/** Checks requests against their schemas; what is wrong becomes a refusal that names every field. */
+/** Validates requests against their schemas, and reports every invalid field. */
 import { z } from 'zod'
 import { MAX_PROBLEMS, type Problem } from '../../core/errors.ts'
 import { explain, unknownField } from './explain.ts'
 import { placeIn, type RequestPart } from './place.ts'
 
-/** Explaining a problem costs more than finding it, so this many are explained. */
+/** Maximum number of problems that are explained: explaining a problem costs more than finding it. */
 const MAX_EXPLAINED = 1_000
 
 const UNEXPLAINED = 'is not valid'
 
-/** What a schema without asynchronous parts makes of a value. */
+/** The result of a schema without asynchronous parts. */
 interface Checked<T> {
   readonly value: T
   readonly issues: readonly z.core.$ZodRawIssue[]
@@ -26,7 +26,7 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, part: RequestPart)
     async: false,
     error: (issue: z.core.$ZodRawIssue) => {
       explained += 1
-      // Unions explain what is wrong with each of their kinds by themselves, however much it is.
+      // Unions explain the problems of each of their variants themselves, without a bound.
       if (explained > MAX_EXPLAINED) return UNEXPLAINED
       if (issue.code === 'unrecognized_keys') knownFields.set(issue.keys, fieldsOf(issue.inst))
       return explain(issue)
@@ -42,7 +42,7 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, part: RequestPart)
   for (const issue of issues.flatMap(inChosenVariant)) {
     for (const problem of unfold(issue, part, knownFields)) {
       if (problems.size === MAX_PROBLEMS) break
-      // The first thing that is wrong with a field is the one to mend.
+      // Only the first problem of a field is reported.
       if (!problems.has(problem.pointer)) problems.set(problem.pointer, problem)
     }
   }
@@ -50,8 +50,8 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, part: RequestPart)
 }
 
 /**
- * A union of values of different kinds: a list is checked as the list it is, and nobody wants to know that it is
- * no object either. What is of none of the kinds keeps the issue of the union.
+ * Handles unions of values of different types. A list is checked as a list, without reporting that it is not an object. A value
+ * of none of the types keeps the issue of the union.
  */
 function inChosenVariant(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue]
@@ -62,7 +62,7 @@ function inChosenVariant(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return chosen.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })).flatMap(inChosenVariant)
 }
 
-/** Unknown fields are told one by one, each at its own place. */
+/** Reports unknown fields one by one, each with its own pointer. */
 function unfold(
   issue: z.core.$ZodIssue,
   part: RequestPart,

@@ -1,10 +1,10 @@
-/** Where in a request something stands, as problem documents name it. */
+/** Names a place in a request, as problem documents do. */
 
 import { jsonPointer } from '../../core/values/json-pointer.ts'
 
 export type RequestPart = 'body' | 'querystring' | 'params' | 'headers'
 
-/** `/retry/limit` in the body, `?limit` of the query, `{id}` in the address, `if-match` among the headers. */
+/** Returns `/retry/limit` for the body, `?limit` for the query, `{id}` for the path, `if-match` for the headers. */
 export function placeIn(part: RequestPart, path: readonly PropertyKey[]): string {
   if (part === 'body') return jsonPointer(path)
   const name = jsonPointer(path).slice(1)

@@ -1,4 +1,4 @@
-/** Values that requests are made of: ids, instants, durations. */
+/** Schemas of common values: ids, instants, durations. */
 import { z } from 'zod'
 import { isUuid } from '../../core/ids.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
@@ -11,7 +11,7 @@ export const Uuid = z
   .refine(isUuid, 'must be a UUID such as 01900000-0000-7000-8000-000000000000')
   .meta({ format: 'uuid', example: '01900000-0000-7000-8000-000000000000' })
 
-/** What is wrong with an instant, or null. Beyond these years no zone has rules. */
+/** Returns what is wrong with an instant, or null. Time zones have rules only between these years. */
 export function instantProblem(text: string): string | null {
   const parsed = parseInstant(text)
   if (!parsed.ok) return parsed.reason
@@ -29,13 +29,13 @@ export const Instant = z
   })
   .meta({ format: 'date-time', example: '2026-11-16T09:00:00Z' })
 
-/** A stretch of time as it was asked for: either end may be missing, or be no instant at all. */
+/** The bounds of a period, as requested: either may be missing, or not be an instant. */
 interface Ends {
   readonly from?: unknown
   readonly to?: unknown
 }
 
-/** Whether a stretch has room. What is no instant is refused for that, at its own place, and not here. */
+/** Returns whether `from` is before `to`. True if either is not an instant, which is reported at its own field. */
 export function isInOrder({ from, to }: Ends): boolean {
   const [begin, end] = [parseInstant(String(from)), parseInstant(String(to))]
   return !begin.ok || !end.ok || begin.at < end.at
@@ -63,5 +63,5 @@ export const Rate = z
   })
   .meta({ example: '10/s', pattern: '^[1-9]\\d{0,6}/[smh]$' })
 
-/** For requests that say everything with their address: no body, or an empty object. */
+/** For requests whose address says everything: no body, or an empty object. */
 export const NoBody = z.strictObject({}).nullish()

@@ -1,4 +1,4 @@
-/** What a task calls, as far as it keeps the task waiting. */
+/** The target that a task calls, as far as it keeps runs of the task waiting. */
 import { callTargetOf } from '../../core/action/call-target.ts'
 import { defaultLimitOf } from '../../core/target/target-state.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
@@ -6,15 +6,15 @@ import type { AwaitedTarget } from '../../core/why/target-causes.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type TargetView, targetIn } from '../targets/targets.ts'
 
-/** What is asked about. */
+/** The task to explain. */
 interface Asked {
   readonly projectId: string
   readonly definition: TaskDefinition
-  /** What a run of it waits for beside its lane; null when none does. */
+  /** The line that a run of the task waits for; null if none does. */
   readonly line: string | null
 }
 
-/** The target of a mail is known to workers only, so it is known here while a run waits for it. */
+/** Returns the target of a task. Only workers know the mail server, so it is known here only while a run waits for it. */
 export async function awaitedTarget(
   tx: Queryable,
   { projectId, definition, line }: Asked,
@@ -23,7 +23,7 @@ export async function awaitedTarget(
   const target = awaited ?? callTargetOf(definition.action, () => null)
   if (target === null) return null
   const view = asAwaited(await targetIn(tx, projectId, target))
-  // Nothing waits for a circuit that its task opted out of.
+  // A run does not wait for a circuit that its task has opted out of.
   const isOut = view.state === 'circuit_open' && !definition.circuitBreaker
   return { ...view, state: isOut ? 'available' : view.state, isAwaited: awaited !== null }
 }

@@ -1,4 +1,4 @@
-/** What history tells about what a run waited for at an instant that has passed. */
+/** Reads from history what a run waited for at an instant in the past. */
 import { shardOf } from '../../core/ids.ts'
 import { type Lane, laneOf } from '../../core/run/lane.ts'
 import { withoutSecretsLabel } from '../../core/secret/secrets-label.ts'
@@ -10,9 +10,9 @@ import { readDefinitions } from '../../store/tasks/read-definitions.ts'
 import { liveRuns, waitingIn } from '../../store/tasks/why.ts'
 import { inProgressWithKey, overriddenQueue, workersAt } from '../../store/tasks/why-then.ts'
 
-/** Live rows of the task that are looked at. */
+/** Maximum number of the task's live rows that are examined. */
 const MAX_LIVE = 200
-/** Runs with the same concurrency key that are looked at. */
+/** Maximum number of runs with the same concurrency key that are examined. */
 const MAX_HOLDERS = 1_000
 
 /** Which run waited, and when. */
@@ -21,13 +21,13 @@ export interface Waited {
   readonly taskId: string
   readonly at: number
   readonly run: PastRun
-  /** Nodes that have died since this instant are still remembered. */
+  /** Nodes that died after this instant are still in the database. */
   readonly nodesKnownFrom: number
-  /** A shard whose owner is silent for longer than this is unwatched. */
+  /** A shard whose owner sends no heartbeat for longer than this is unwatched. */
   readonly takeoverMs: number
 }
 
-/** All statements see one instant. History is searched by time here, which takes bitmaps. */
+/** Reads what is recorded. All statements use one snapshot. History is searched by time here, which needs bitmap scans. */
 export const whatIsRecorded = (db: Database, waited: Waited): Promise<Recorded> =>
   db.snapshot(async (tx) => {
     const { projectId, taskId, at, run } = waited
@@ -46,7 +46,7 @@ export const whatIsRecorded = (db: Database, waited: Waited): Promise<Recorded> 
     }
   })
 
-/** A run that was due before the stretch began may have been fired, and have waited for something else. */
+/** A run that was due before the unwatched period began may have been fired, and have waited for something else. */
 async function unwatchedThen(
   tx: Queryable,
   { taskId, at, run, takeoverMs }: Waited,
@@ -58,7 +58,7 @@ async function unwatchedThen(
     : null
 }
 
-/** A run that waited in a queue which is still paused waits there still, so its live row names the queue. */
+/** A run that waited in a queue that is still paused is still waiting there, so its live row names the queue. */
 async function pausedQueue(tx: Queryable, { taskId, run, at }: Waited): Promise<Recorded['pausedQueue']> {
   if (run.endedAt !== null) return null
   const live = await tx.run(liveRuns({ taskId, limit: MAX_LIVE }))
@@ -68,7 +68,7 @@ async function pausedQueue(tx: Queryable, { taskId, run, at }: Waited): Promise<
   return place && since !== null && since <= at ? { name: place.queue, since } : null
 }
 
-/** Tasks that share a key may have different limits: the highest one that is known has to be reached. */
+/** Tasks that share a key may have different limits: the key was full only if the highest known limit was reached. */
 async function keyThen(
   tx: Queryable,
   { id, gate }: Lane,

@@ -1,4 +1,4 @@
-/** Why a task is not running, now or at an instant that has passed: what is read for the answer. */
+/** Explains why a task is not running, now or at an instant in the past: reads what the explanation needs. */
 
 import { fileIdsOf } from '../../core/action/action-files.ts'
 import { shardOf } from '../../core/ids.ts'
@@ -27,16 +27,16 @@ import { notFound } from '../tasks/read-tasks.ts'
 import { awaitedTarget } from './awaited-target.ts'
 import { whatIsRecorded } from './recorded.ts'
 
-/** Live rows of the task that are looked at. */
+/** Maximum number of the task's live rows that are examined. */
 const MAX_LIVE = 200
-/** Runs before the instant that are looked at. */
+/** Maximum number of runs before the instant that are examined. */
 const MAX_PAST = 50
-/** Runs that wait before one are counted up to this. */
+/** Maximum up to which runs that wait before this one are counted. */
 export const MAX_AHEAD = 1_000
 const MAX_VERSIONS = 200
 const FAR_AHEAD = 8_640_000_000_000_000
 
-/** The causes, the one that counts first, and the instant they are about. */
+/** The causes, the most important one first, and the instant that they refer to. */
 export interface WhyAnswer {
   readonly at: number
   readonly isNow: boolean
@@ -50,7 +50,7 @@ export async function explainTask(context: Context, id: string, at: number | nul
   return { at: now, isNow: true, causes }
 }
 
-/** All statements see one instant. */
+/** Runs `work` in a snapshot, so that all statements see the same instant. */
 const inSnapshot = <T>(
   { db, projectId }: Context,
   id: string,
@@ -66,7 +66,10 @@ const inSnapshot = <T>(
     { inOrder: true },
   )
 
-/** What is gathered about a run that waited sees an instant of its own, a little later: it is all about the past. */
+/**
+ * Explains an instant in the past. What is recorded about the run that waited is read from a slightly later snapshot, which
+ * does not matter because all of it is in the past.
+ */
 async function explainThen(
   context: Context,
   { taskId, at, now }: { readonly taskId: string; readonly at: number; readonly now: number },
@@ -143,7 +146,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
   })
 }
 
-/** Of the files that a task names those that are not there. */
+/** Returns those of the files that a task names that are not uploaded. */
 async function awaitedFiles(
   tx: Queryable,
   { projectId, definition: { action }, pausedAt }: TaskRow,
@@ -155,7 +158,7 @@ async function awaitedFiles(
   return { missing, since: isAwaited && missing.length > 0 ? pausedAt : null }
 }
 
-/** Of the names that a task refers to those that are missing, and whether somebody can read the others. */
+/** Returns which of the secrets that a task refers to are missing, and whether any node can read the others. */
 async function awaitedSecrets(
   tx: Queryable,
   { projectId, definition: { secrets } }: TaskRow,
@@ -166,7 +169,10 @@ async function awaitedSecrets(
   return { missing, isReadable: ready?.isReady ?? false }
 }
 
-/** The roles of nodes that can read secrets for a run. A remote worker is given the values by the api node that it talks to. */
+/**
+ * The roles of nodes that can read secrets for a run. A remote worker gets the values from the api node that it is connected
+ * to.
+ */
 const readersOf = (handler: string | null, { remote }: Workers): readonly string[] => [
   ...(handler === null ? ['worker'] : []),
   ...(handler !== null || remote > 0 ? ['api'] : []),
@@ -189,7 +195,7 @@ const NOTHING_WAITS: Omit<Waiting, 'queue' | 'labels' | 'handler' | 'key' | 'isM
   ahead: 0,
 }
 
-/** What the task, its runs and its project tell about an instant that has passed. */
+/** Reads what the task, its runs and its project record about an instant in the past. */
 async function readThen(
   tx: Queryable,
   { task, at, now, historyFrom }: Asked & { at: number },

@@ -1,7 +1,7 @@
 /**
- * How slow the database is for requests: while there are any, it is asked something simple a few times a second through
- * the connections that all of them share. The answer takes as long as any other request waits at least, for a connection
- * and for the server. Without requests nothing is asked.
+ * Measures how slow the database is for requests: while requests arrive, a trivial query runs a few times a second on the
+ * connections that all of them share. It takes at least as long as any other request waits for a connection and for the server.
+ * Without requests no query is sent.
  */
 import type { Queryable } from '../../../store/database/database.ts'
 import { sql } from '../../../store/database/sql.ts'
@@ -10,12 +10,12 @@ import type { Importance } from './importance.ts'
 import { LoadLevel } from './load-level.ts'
 
 const EVERY_MS = 250
-/** After so long without a request the questions end. */
+/** After this long without a request, the queries stop. */
 const IDLE_MS = 5_000
 
 export interface DatabaseLoadOptions {
   readonly db: Queryable
-  /** The database is slow when a simple question takes longer than this. */
+  /** The database counts as slow if a trivial query takes longer than this. */
   readonly slowMs: number
   readonly log: Logger
 }
@@ -27,7 +27,7 @@ export class DatabaseLoad {
   #refused: readonly Importance[] = []
   #timer: NodeJS.Timeout | undefined
   #usedAt = 0
-  /** When the question that has no answer yet was asked. */
+  /** When the query that has no result yet was sent. */
   #askedAt: number | null = null
   #delayMs = 0
 
@@ -36,29 +36,29 @@ export class DatabaseLoad {
     this.#level = new LoadLevel(options.slowMs)
   }
 
-  /** What is refused at the moment, the least important first. */
+  /** The kinds of requests that are currently rejected, the least important first. */
   get refused(): readonly Importance[] {
     return this.#refused
   }
 
-  /** How long the last simple question took, or has taken so far. */
+  /** How long the latest trivial query took, or has taken so far. */
   get delayMs(): number {
     return Math.round(Math.max(this.#delayMs, this.#waitingMs(performance.now())))
   }
 
-  /** Requests that were refused since this process started. */
+  /** Number of requests rejected since this process started. */
   get refusals(): number {
     return [...this.#refusals.values()].reduce((sum, count) => sum + count, 0)
   }
 
-  /** A request came, and may be refused. */
+  /** Notes a request, and returns whether to reject it. */
   isRefused(importance: Importance): boolean {
     this.#usedAt = performance.now()
     if (this.#timer === undefined) this.#begin()
     return this.#refused.length > 0 && this.#refused.includes(importance)
   }
 
-  /** One was. */
+  /** Counts a rejected request. */
   count(importance: Importance): void {
     this.#refusals.set(importance, (this.#refusals.get(importance) ?? 0) + 1)
   }
@@ -87,7 +87,7 @@ export class DatabaseLoad {
     return this.#askedAt === null ? 0 : now - this.#askedAt
   }
 
-  /** A database that fails does not count as slow: requests meet the failure themselves, and sooner. */
+  /** A failing database does not count as slow: requests get the error themselves, and sooner. */
   async #ask(now: number): Promise<void> {
     this.#askedAt = now
     try {

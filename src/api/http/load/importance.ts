@@ -1,11 +1,10 @@
 /**
- * What can wait when the database is slow. The least important requests go first: people who look around can look again,
- * a program that creates tasks may lose them, and a worker that is not heard loses its runs.
- *
+ * The importance of requests when the database is slow. The least important are rejected first: people who browse can retry, a
+ * program that creates tasks may lose them, and a worker whose requests fail loses its runs.
  * - `browse`: lists, searches, statistics and streams;
- * - `read`: one thing by its id;
+ * - `read`: one object by its id;
  * - `change`: everything that stores something;
- * - `vital`: workers, probes, and what needs no database. It is never refused.
+ * - `vital`: workers, probes, and what needs no database. Never rejected.
  */
 export const IMPORTANCES = ['browse', 'read', 'change', 'vital'] as const
 export type Importance = (typeof IMPORTANCES)[number]
@@ -18,13 +17,13 @@ interface Route {
 
 /** Addresses outside /v1 that use the database. */
 const OUTSIDE = /^\/(auth|tasks|submit_job|retrieve_all_jobs|delete_job|get_exec_history)(\/|$)/
-/** Lists that are asked for with a body. */
+/** Lists that are requested by POST. */
 const ASKED_BY_POST = /^\/(retrieve_all_jobs|get_exec_history)$/
 const WORKERS = /^\/v1\/worker\//
 const ENDS_WITH_ID = /\/:\w+$/
-/** A sign-in stores a session, also where a browser is led through it by addresses. */
+/** A sign-in stores a session, even though some of its requests are GET. */
 const SIGNING_IN = /^\/auth\//
-/** Questions about one thing, under an address below it. */
+/** Reads about one object whose path does not end with an id. */
 const ABOUT_ONE = /^\/v1\/(me|server|schedules\/preview|tasks\/:id\/why)$/
 
 export function importanceOf({ method, url, config }: Route): Importance {

@@ -1,20 +1,20 @@
 /**
- * How much is refused, by how long the database keeps a simple question waiting. A level is entered when the delay has
- * been above its bound for a while, so that one slow moment refuses nothing; it is left step by step, and later each time
- * it was left too early. So a database that is slow because of the requests does not swing between the two.
+ * Decides what to reject from the delay of a trivial database query. A level is entered when the delay has exceeded its bound
+ * for a while, so that one slow moment rejects nothing. Levels are left one by one, and later each time a level was left too
+ * early, so a database that is slow because of the requests does not oscillate between rejecting and admitting them.
  */
 import type { Importance } from './importance.ts'
 
-/** Refused from each level on; the bound of a level is so many times the first. */
+/** What is additionally rejected from each level on; the bound of a level is `times` the first bound. */
 const LEVELS = [
   { refused: 'browse', times: 1 },
   { refused: 'read', times: 3 },
   { refused: 'change', times: 6 },
 ] as const satisfies readonly { refused: Importance; times: number }[]
 
-/** The delay must be above the bound for so long. */
+/** How long the delay must exceed the bound before a level is entered. */
 export const SUSTAINED_MS = 2_000
-/** And below half of it for so long, at first. */
+/** How long the delay must be below half the bound before a level is left; the initial value. */
 export const CALM_MS = 1_000
 /** A level that is entered again within this time was left too early. */
 const TOO_EARLY_MS = 30_000
@@ -33,17 +33,17 @@ export class LoadLevel {
     this.#slowMs = slowMs
   }
 
-  /** 0 refuses nothing; each further one refuses one kind more. */
+  /** 0 rejects nothing; each further level rejects one kind more. */
   get level(): number {
     return this.#level
   }
 
-  /** What is refused, the least important first. */
+  /** The kinds that are rejected, the least important first. */
   get refused(): readonly Importance[] {
     return LEVELS.slice(0, this.#level).map(({ refused }) => refused)
   }
 
-  /** Takes in how long the database has kept a question waiting so far. */
+  /** Notes how long a query has waited for the database so far. */
   observe(delayMs: number, now: number): void {
     for (const [i, { times }] of LEVELS.entries())
       this.#slowSince[i] = delayMs > this.#slowMs * times ? (this.#slowSince[i] ?? now) : null

@@ -24,7 +24,7 @@ export class Places {
     this.#maxWaitMs = maxWaitMs
   }
 
-  /** Takes a place, and answers whether there was one in time. */
+  /** Takes a place; returns false if none became free in time. */
   enter(): true | Promise<boolean> {
     if (this.#taken < this.#count) {
       this.#taken++
@@ -44,7 +44,7 @@ export class Places {
     })
   }
 
-  /** Gives a place back, to whoever has waited longest. */
+  /** Releases a place, to the request that has waited longest. */
   leave(): void {
     const [next] = this.#waiting
     if (next === undefined) {

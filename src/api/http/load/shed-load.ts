@@ -1,4 +1,4 @@
-/** Refuses the least important requests first while the database is slow, long before it is too slow for all. */
+/** Rejects the least important requests first while the database is slow, long before it is too slow for all. */
 import type { FastifyReply, FastifyRequest, onSendHookHandler, RouteHandlerMethod } from 'fastify'
 import { Refusal } from '../../../core/errors.ts'
 import type { App } from '../../app.ts'
@@ -8,7 +8,7 @@ import { enterAll, leaveAll, Places } from './places.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** How important requests are, where the method and the address of a route do not tell. */
+    /** The importance of requests, if the method and the path of a route do not determine it. */
     importance?: Importance
   }
 }
@@ -25,14 +25,14 @@ const MAX_WAITING = 1_000
 const WAIT_TIMES = 2
 const RETRY_AFTER_SECONDS = 2
 
-/** What requests have, and when they have to wait too long for it. */
+/** How many connections requests have, and what counts as slow. */
 export interface LoadLimits {
-  /** How many requests can use the database at once. */
+  /** Number of requests that can use the database at once. */
   readonly connections: number
   readonly slowMs: number
 }
 
-/** Must be called before the routes are registered: it looks at each of them. */
+/** Must be called before the routes are registered, because it inspects each of them. */
 export function shedLoad(app: App, load: DatabaseLoad, { connections, slowMs }: LoadLimits): void {
   const limits = { maxWaiting: MAX_WAITING, maxWaitMs: WAIT_TIMES * slowMs }
   const placesFor = (share: number) =>
@@ -55,7 +55,7 @@ export function shedLoad(app: App, load: DatabaseLoad, { connections, slowMs }: 
     }
     route.onRequest = [check, ...[route.onRequest ?? []].flat()]
     const own = placesOf[importance]
-    // A route for HEAD is made of the one for GET.
+    // Fastify derives the HEAD route from the GET route.
     if (own === undefined || known.has(route.handler)) return
     route.handler = within(own, route.handler, () => refusal(importance))
     route.onSend = [leaveOnSend, ...[route.onSend ?? []].flat()]
@@ -64,7 +64,7 @@ export function shedLoad(app: App, load: DatabaseLoad, { connections, slowMs }: 
   app.addHook('onClose', async () => load.stop())
 }
 
-/** How each reply that has a place gives it back. */
+/** Releases the place of each reply that has one. */
 const leaving = new WeakMap<FastifyReply, () => void>()
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A count that stops at a bound: what cannot be counted cheaply is told to be at least so much. */
+/** A count that stops at a bound: if counting all would be expensive, the result is a lower bound. */
 export const Counted = z
   .object({
     count: z.int(),

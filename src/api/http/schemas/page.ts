@@ -1,10 +1,10 @@
-/** What a list takes to give one page of itself. */
+/** The query parameters of paginated lists. */
 import { z } from 'zod'
 
 const RANGE = { minimum: 1, maximum: 200, default: 50 }
 const rule = `must be a whole number from ${RANGE.minimum} to ${RANGE.maximum}`
 
-/** How many items a page holds. Queries are text, so the digits are checked before they are a number. */
+/** The number of items per page. Queries are text, so the digits are checked before the conversion to a number. */
 export const Limit = z
   .string(rule)
   .regex(/^\d{1,3}$/, rule)

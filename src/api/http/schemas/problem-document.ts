@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { REFUSALS } from '../../../core/errors.ts'
 import { PROBLEM_TYPE } from '../errors.ts'
 
-/** What every answer that is not a success looks like (RFC 9457). */
+/** The body of every error response (RFC 9457). */
 const Problem = z
   .object({
     type: z.string(),
@@ -35,7 +35,7 @@ interface ProblemAnswer {
   readonly content: { readonly [PROBLEM_TYPE]: { readonly schema: typeof Problem } }
 }
 
-/** The answers besides success that an operation may give, by status. */
+/** Returns the error responses that an operation may give, by status. */
 export function problems<S extends RefusalStatus>(...statuses: S[]) {
   const always = [400, 401, 403, 421, 422, 500, 503] as const
   const answers = [...always, ...statuses].map((status) => [

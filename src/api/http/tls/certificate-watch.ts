@@ -2,27 +2,27 @@ import { LoopService } from '../../../runtime/loop-service.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import { type Certificate, type CertificateFiles, readCertificate } from './certificate.ts'
 
-/** Files are read this often. Watching them would miss those that are replaced behind a symbolic link. */
+/** How often the files are read. A file watcher would miss files that are replaced behind a symbolic link. */
 const EVERY_MS = 2_000
 const DAY_MS = 86_400_000
-/** Whoever renews certificates by a program has done so by now. */
+/** Certificates that are renewed automatically have been renewed by then. */
 const SOON_MS = 7 * DAY_MS
 
 export interface CertificateWatchOptions {
   readonly files: CertificateFiles
-  /** What the server was started with. */
+  /** The certificate that the server was started with. */
   readonly certificate: Certificate
-  /** Shows new connections another one. */
+  /** Uses another certificate for new connections. */
   readonly server: { show(certificate: Certificate): void }
   readonly log: Logger
-  /** This machine's time: certificates are valid by it. */
+  /** This machine's clock, by which the validity of certificates is checked. */
   readonly now?: () => number
 }
 
 /**
- * Shows new connections the certificate that is in the files now; connections that are open keep theirs. What cannot be
- * used is not: the server goes on with the last pair that fitted. The two files are replaced one after the other, so a
- * pair that does not fit is reported only if it is still the same at the next look.
+ * Uses the certificate that is currently in the files for new connections; open connections keep theirs. If the files cannot be
+ * used, the server keeps the last matching pair. The two files are replaced one after the other, so a pair that does not match
+ * is reported only if it is unchanged at the next check.
  */
 export class CertificateWatch extends LoopService {
   readonly #options: CertificateWatchOptions

@@ -1,32 +1,32 @@
-/** The certificate that a server shows, and the key that belongs to it, as they stand in two files. */
+/** The certificate of a server and its private key, read from two files. */
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 
-/** Where they are, in PEM form; the first may hold the certificates of intermediate authorities as well. */
+/** The paths of the files, in PEM format; the first may also contain the certificates of intermediate authorities. */
 export interface CertificateFiles {
   readonly certFile: string
   readonly keyFile: string
 }
 
-/** A pair that fits together. */
+/** A certificate and the matching private key. */
 export interface Certificate {
   readonly cert: Buffer
   readonly key: Buffer
-  /** Names and addresses that it is for, as it lists them. */
+  /** The names and addresses that it is valid for, as it lists them. */
   readonly names: string
-  /** When it is no longer valid, in milliseconds since 1970. */
+  /** When it expires, in epoch milliseconds. */
   readonly expiresAt: number
 }
 
 /** Older protocols are broken, and no client that can reach Belfry needs them. */
 const MIN_TLS_VERSION = 'TLSv1.2'
 
-/** What a server is given. */
+/** Returns the TLS options of a server. */
 export const secureOptions = ({ cert, key }: Pick<Certificate, 'cert' | 'key'>) =>
   ({ cert, key, minVersion: MIN_TLS_VERSION }) as const
 
-/** Files that no server can use; the message says which, and why. */
+/** The files cannot be used; the message says which one, and why. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError'
 }
@@ -60,7 +60,7 @@ function parse(cert: Buffer, path: string): X509Certificate {
   }
 }
 
-/** OpenSSL's own words are for those who know its source. */
+/** Explains an error, because OpenSSL's messages are hard to understand. */
 function reasonOf(error: unknown, { certFile, keyFile }: CertificateFiles): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH' || code === 'ERR_OSSL_X509_KEY_TYPE_MISMATCH')

@@ -14,8 +14,8 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
 }
 
 /**
- * Checks only that the body holds such a list; its items are parsed and checked later, one by one. Fastify types a compiler by
- * all of its schemas, but calls it for each part.
+ * Checks only that the body contains such a list; its items are parsed and validated later, one by one. Fastify's types require
+ * a compiler for all schemas of a route, but Fastify calls it for each part.
  */
 export function ofTheList(member: string, maxItems: number): never {
   const schema = z.strictObject({ [member]: z.array(z.unknown()).min(1).max(maxItems) })

@@ -1,4 +1,4 @@
-/** Looks through a body in turns with everything else that the process does, and refuses what cannot be parsed or kept. */
+/** Scans a body, yielding to other work of the process, and rejects what cannot be parsed or stored. */
 import { invalidInput } from '../../../core/errors.ts'
 import { inexactWords } from '../../../core/values/json/exact-number.ts'
 import { type Flaw, JsonScan, type ListPlace, type ScanBounds } from '../../../core/values/json/json-scan.ts'
@@ -6,16 +6,16 @@ import { jsonPointer } from '../../../core/values/json-pointer.ts'
 import { Turns } from '../../../runtime/turns.ts'
 
 /**
- * Deeper JSON serves nobody and makes whoever walks it later run out of stack. The number of values is more than
- * the largest task can have: 256 KiB of JSON for its body, 16 KiB for its metadata, two bytes each at least.
+ * Deeper JSON is of no use, and would overflow the stack of code that walks it. The number of values is more than the largest
+ * task can have: 256 KiB of JSON for its body and 16 KiB for its metadata, with at least two bytes per value.
  */
 export const BODY_BOUNDS = { depth: 64, values: 150_000 } as const satisfies ScanBounds
 
-/** Looked through on end: about a millisecond of work. */
+/** Number of bytes scanned without yielding: about a millisecond of work. */
 const STRETCH_BYTES = 64 * 1024
 const MAX_STEPS_SHOWN = 10
 
-/** Answers where the list lies that was to be taken apart. */
+/** Scans a body, and returns the position of the list that is to be parsed item by item. */
 export async function scanBody(body: Uint8Array, bounds: ScanBounds): Promise<ListPlace | null> {
   const scan = new JsonScan(body, bounds)
   const turns = new Turns()

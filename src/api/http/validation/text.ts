@@ -4,8 +4,8 @@ import { placeIn, type RequestPart } from '../../../operations/validation/place.
 import type { App } from '../../app.ts'
 
 /**
- * PostgreSQL stores neither NUL nor half a surrogate pair; an address that holds one is refused, not mangled. Bodies
- * are looked through before they are parsed.
+ * PostgreSQL stores neither NUL nor unpaired surrogates, so paths and queries that contain one are rejected. Bodies are scanned
+ * before they are parsed.
  */
 export function guardText(app: App): void {
   app.addHook('preValidation', async ({ params, query }) => {

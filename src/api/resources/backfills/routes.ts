@@ -1,4 +1,4 @@
-/** Backfills: runs for occurrences of the past. */
+/** Backfills: runs of past occurrences. */
 
 import { z } from 'zod'
 import {

@@ -1,4 +1,4 @@
-/** Backfills: asking for one, what it would do, and how far it has come. */
+/** Schemas of backfills: requests, previews, and progress. */
 import { z } from 'zod'
 import {
   BACKFILL_ORDERS,
@@ -35,7 +35,7 @@ export type BackfillTask = z.output<typeof BackfillTask>
 
 const Stored = z.string().meta({ format: 'date-time' })
 
-/** Instants that a dry run shows. */
+/** Number of instants that a dry run shows. */
 export const INSTANTS_SHOWN = 10
 
 export const BackfillPreview = z

@@ -1,4 +1,4 @@
-/** Blackouts: windows in which nothing of the project starts by time. */
+/** Blackouts: windows in which no scheduled run of the project starts. */
 
 import { z } from 'zod'
 import { type Span, spanAfter, spanAt } from '../../../core/policy/blackout.ts'

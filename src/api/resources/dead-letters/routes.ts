@@ -1,4 +1,4 @@
-/** What failed for good: listed, put together by what went wrong, run again or dismissed. */
+/** Dead letters: lists them, groups them by error, redrives or dismisses them. */
 
 import { z } from 'zod'
 import { isUuid } from '../../../core/ids.ts'

@@ -14,7 +14,7 @@ const Fingerprint = z
   .regex(/^[0-9a-f]{16}$/, 'must be the fingerprint of a group, 16 hexadecimal digits')
   .meta({ example: '3f1c0a9b7e25d4c8' })
 
-/** An instant that cannot be read is refused where it stands. */
+/** True if either is not an instant, which is reported at its own field. */
 const isOrdered = ({ from, to }: { from?: string | undefined; to?: string | undefined }) => {
   const [begin, end] = [parseInstant(from ?? ''), parseInstant(to ?? '')]
   return !begin.ok || !end.ok || begin.at < end.at

@@ -1,17 +1,17 @@
 /**
- * One client that follows what ends, over server-sent events. It is given an event after another as fast as it reads
- * and nothing is kept for it beyond the page in hand; one that does not read at all is told so and cut off.
+ * A client that follows completion events over server-sent events. Events are sent one by one, as fast as the client reads, and
+ * nothing is kept for it beyond the current page; a client that does not read at all gets a final event and is disconnected.
  */
 import type { ServerResponse } from 'node:http'
 import { beginStream } from '../../http/begin-stream.ts'
 import { onceClosed } from '../../http/once-closed.ts'
 
-/** A client that has not read for this long is cut off. */
+/** A client that has not read for this long is disconnected. */
 export const STUCK_MS = 30_000
-/** How long the last word to a client may take. */
+/** How long the final event to a client may take. */
 const LAST_WORD_MS = 2_000
 
-/** An item of a stream: an event, or only the position that was reached. */
+/** An item of a stream: an event, or only the current position. */
 export interface EventText {
   readonly id: string
   readonly event?: string
@@ -37,7 +37,7 @@ export class EventClient {
     beginStream(response, headers)
   }
 
-  /** Fires when the client has gone or was sent away. */
+  /** Aborted when the client has disconnected or its stream was ended. */
   get gone(): AbortSignal {
     return this.#gone.signal
   }
@@ -52,12 +52,12 @@ export class EventClient {
     else this.#write(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`)
   }
 
-  /** Whether so much waits for the client that nothing more should be sent before it has read. */
+  /** Whether so much is buffered for the client that nothing more should be sent until it has read. */
   get mustRead(): boolean {
     return this.#response.writableNeedDrain
   }
 
-  /** Resolves once the client has read nearly everything; false when it does not. */
+  /** Resolves once the client has read nearly everything; false if it does not in time. */
   hasRead(): Promise<boolean> {
     const response = this.#response
     if (!response.writableNeedDrain) return Promise.resolve(true)
@@ -77,7 +77,7 @@ export class EventClient {
     })
   }
 
-  /** Says a last word, which stands behind whatever the client has not read yet, and ends the stream. */
+  /** Sends a final event, after everything that the client has not read yet, and ends the stream. */
   end(event: string, data: string): void {
     this.#write(`event: ${event}\ndata: ${data}\n\n`)
     this.#response.end()

@@ -1,4 +1,7 @@
-/** All who follow what ends on this node: letting them in, telling them what they want, sending them away. */
+/**
+ * All clients that follow completion events on this node: admits them, sends them the events that they want, and ends their
+ * streams.
+ */
 
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
@@ -25,23 +28,26 @@ const RETRY_MS = 2_000
 /** A comment is sent this often, so that proxies do not close an idle stream. */
 const BEAT_MS = 15_000
 
-/** A client that wants to follow. */
+/** A client that wants to follow events. */
 export interface Follower {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>
-  /** Null for all, and for what belongs to none. */
+  /** Null for all projects, and for events that belong to none. */
   readonly projectId: string | null
   readonly filter: EventFilter
-  /** Where to go on. */
+  /** The position to continue from. */
   readonly start: EventStart
   /** Some of what comes after that was deleted by the retention of the project: all before this instant. */
   readonly deletedBefore?: number | null
 }
 
-/** Where a stream begins: behind an event, at an instant, now, or where nobody knows. */
+/** Where a stream begins: after an event, at an instant, now, or unknown if the position cannot be read. */
 export type EventStart = EventPosition | 'now' | 'unknown'
 
-/** Reads where a client wants to go on. Browsers never come again once they are refused, so what they send is not. */
+/**
+ * Reads the position that a client continues from. Browsers do not reconnect after an error, so an invalid `Last-Event-ID` is
+ * not rejected.
+ */
 export function startOf({
   after,
   lastEventId,
@@ -68,7 +74,7 @@ export interface EventClientsOptions {
 export class EventClients {
   readonly #options: EventClientsOptions
   readonly #open = new Set<EventClient>()
-  /** What goes to many is made into text once. */
+  /** The text of events, so that an event for many clients is serialised once. */
   readonly #texts = new WeakMap<HistoryEvent, EventBody>()
   #expected = 0
   #isClosed = false
@@ -77,7 +83,7 @@ export class EventClients {
     this.#options = options
   }
 
-  /** Opens a stream. Before anything is written it may still be refused. */
+  /** Opens a stream. It may be rejected before anything is written. */
   async open(follower: Follower, take: () => void): Promise<void> {
     const { tails, limit, stuckMs } = this.#options
     const tail = tails[sourceOf(follower.filter)]
@@ -102,7 +108,7 @@ export class EventClients {
     })
   }
 
-  /** Ends all streams, for the server stops; clients come again on their own, to another node. */
+  /** Ends all streams because the server stops; clients reconnect by themselves, to another node. */
   close(): void {
     this.#isClosed = true
     for (const client of [...this.#open]) this.#end(client, 'stopping')
@@ -112,7 +118,8 @@ export class EventClients {
     const { tails, clock, log } = this.#options
     const tail = tails[sourceOf(wanted.filter)]
     let position = start === 'now' || start === 'unknown' ? tail.end : start
-    // A place in the middle of a page names a run, which may be somebody else's: the client is not shown those.
+    // A position in the middle of a page names a run, which may be of another project: the client is never sent such a
+    // position.
     let shown: EventPosition | null = position
     let spokeAt = performance.now()
     this.#greet(client, position)
@@ -160,7 +167,9 @@ export class EventClients {
     client.send({ event: 'gap', id: formatPosition(position), data: JSON.stringify(gap) })
   }
 
-  /** Tells a page event by event, as fast as the client reads, and answers how many there were; null when it does not read. */
+  /**
+   * Sends the events of a page, as fast as the client reads, and returns how many there were; null if the client does not read.
+   */
   async #tell(
     client: EventClient,
     page: HistoryPage,

@@ -1,4 +1,4 @@
-/** Following what ends: completion events as server-sent events, from any point of history on. */
+/** Streams completion events as server-sent events, starting at any point of history. */
 import { z } from 'zod'
 import { type EventFilter, sourceOf } from '../../../core/run/history-event.ts'
 import { HistoryTail } from '../../../events/history-tail.ts'
@@ -42,7 +42,7 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
     'audit-log': new HistoryTail({ db, log, source: 'audit-log' }),
   }
   const clients = new EventClients({ tails, clock, log, limit: MAX_EVENT_STREAMS })
-  // Before the server waits for requests to end: these do not.
+  // Before the server waits for requests to end, because streams do not end by themselves.
   app.addHook('preClose', async () => clients.close())
 
   app.get(
@@ -70,7 +70,9 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
   )
 }
 
-/** Whose events: the audit log is for admins, and all of it for those of the installation. */
+/**
+ * Returns the project whose events are streamed. The audit log is for admins; the whole of it for admins of the installation.
+ */
 function projectOf(context: Context, { events, scope }: WatchEvents): string | null {
   if (events !== 'audit-log') return context.projectId
   requireAccess(context, 'administer')

@@ -7,7 +7,7 @@ import { Uuid } from '../../../operations/validation/values.ts'
 import { AuditScope } from '../audit-log/schemas.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
-/** The longest position that a client sends back. */
+/** Maximum length of a position that a client sends back. */
 const MAX_POSITION_CHARACTERS = 4_000
 
 export const WatchEvents = z.strictObject({
@@ -56,9 +56,9 @@ export interface EventsHello {
   readonly retryMs: number
 }
 
-/** The data of the event `gap`: what ended before may be missing, what ends from then on is not. */
+/** The data of the event `gap`: events before `from` may be missing, later ones are not. */
 export interface EventsGap {
-  /** history_dropped: it is no longer kept. position_unknown: the id comes from another history. */
+  /** history_dropped: the events are no longer kept. position_unknown: the id is from another history. */
   readonly reason: 'history_dropped' | 'position_unknown'
   readonly from: string
 }

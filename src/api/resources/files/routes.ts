@@ -113,7 +113,7 @@ const remove = {
 
 export function fileRoutes(app: App, publicUrl: string | null): void {
   const transfers = new Transfers()
-  // Before the server waits for requests to end: these may take long.
+  // Before the server waits for requests to end, because transfers may take long.
   app.addHook('preClose', async () => transfers.close())
 
   app.post(
@@ -153,14 +153,14 @@ export function fileRoutes(app: App, publicUrl: string | null): void {
     {
       schema: download,
       config: { access: 'edit', signedFor: DOWNLOAD, importance: 'change', lasting: 'transfer' },
-      // An answer to HEAD would read the whole file.
+      // A HEAD request would read the whole file.
       exposeHeadRoute: false,
     },
     async (request, reply) => sendContent(request, reply, transfers),
   )
 
   app.register(async (scope) => {
-    // Bodies are taken as they come, whatever they are said to be.
+    // Bodies are accepted as they are, whatever their content type.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
     ;(scope as App).put(
@@ -174,7 +174,7 @@ export function fileRoutes(app: App, publicUrl: string | null): void {
   })
 }
 
-/** Stores the body. What is left of it after a refusal is read and forgotten, so that the client hears the refusal. */
+/** Stores the body. After an error the rest of the body is read and discarded, so that the client receives the response. */
 async function receive({ params, headers, raw, context }: FastifyRequest): Promise<FileRow> {
   const range = rangeOf(headers['content-range'])
   const length = headers['content-length']
@@ -230,7 +230,7 @@ async function sendContent(
 
 const RANGE = /^bytes=(\d{1,15})-(\d{0,15})$/
 
-/** The part that is asked for. What is no range, or none of this file, is ignored, as RFC 9110 allows. */
+/** Returns the requested part. A range that is invalid or outside the file is ignored, as RFC 9110 allows. */
 function stretchOf(header: string | undefined, size: number): { from: number; to: number } {
   const [, first = '', last = ''] = RANGE.exec(header ?? '') ?? []
   const from = first === '' ? 0 : Number(first)

@@ -2,19 +2,19 @@ import type { FastifyReply } from 'fastify'
 import { Refusal } from '../../../core/errors.ts'
 import { onceClosed } from '../../http/once-closed.ts'
 
-/** Uploads and downloads in progress on a node, each with one or two chunks in memory. */
+/** Maximum number of uploads and downloads in progress on a node, each with one or two chunks in memory. */
 export const MAX_TRANSFERS = 64
 /**
- * Of those, uploads of one project. A body may take any time as long as something of it arrives, so whoever has one address could
- * otherwise keep everybody else, and the downloads of workers, waiting.
+ * Maximum number of them that are uploads of one project. A body may take any time as long as bytes of it keep arriving, so the
+ * holder of one address could otherwise block all other clients, including the downloads of workers.
  */
 export const MAX_UPLOADS_OF_PROJECT = 16
 const RETRY_AFTER_SECONDS = 5
 
-/** Uploads and downloads in progress. A node that stops ends them: they continue at another one. */
+/** Uploads and downloads in progress. A node that stops ends them; clients continue them at another node. */
 export class Transfers {
   readonly #open = new Set<FastifyReply['raw']>()
-  /** How many are uploads, by project. */
+  /** Number of uploads in progress, by project. */
   readonly #uploads = new Map<string, number>()
 
   enter({ raw }: FastifyReply): void {

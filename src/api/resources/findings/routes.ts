@@ -1,4 +1,4 @@
-/** What the audit has found. */
+/** The findings of the audit. */
 
 import { isUuid } from '../../../core/ids.ts'
 import { utc } from '../../../core/values/utc.ts'

@@ -5,7 +5,7 @@ import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
-/** How the audit stands. */
+/** The progress of the audit. */
 export const AuditSummary = z
   .object({
     roundEndedAt: Stored.nullable().describe('When the latest check of all tasks ended.'),

@@ -33,7 +33,10 @@ const readiness = {
   response: { 200: ReadinessAnswer, ...usual, 503: ReadinessAnswer },
 }
 
-/** /healthz is about this process alone; /readyz about whether it can do its work, which takes a database that can be written to. */
+/**
+ * /healthz reports on this process alone; /readyz reports whether it can do its work, which needs a database that accepts
+ * writes.
+ */
 export function healthRoutes(app: App, node: Readiness): void {
   app.get('/healthz', { schema: health, config: { access: 'public' } }, async () => ({
     status: 'ok' as const,

@@ -1,4 +1,4 @@
-/** What is meant by the beginning of an id, for people who type it. */
+/** Resolves prefixes of ids, for people who type them. */
 
 import { findIds } from '../../../operations/tasks/find-ids.ts'
 import type { App } from '../../app.ts'

@@ -1,4 +1,4 @@
-/** The ledger of a task: what it owed against what is recorded. */
+/** The ledger of a task: the occurrences of its schedule compared with those recorded. */
 
 import { z } from 'zod'
 import { type LedgerEntry as Entry, OUT_OF_ORDER } from '../../../core/ledger/ledger.ts'

@@ -1,4 +1,4 @@
-/** Who of the people that sign in may do what. */
+/** Members: the roles of the people who sign in. */
 import { z } from 'zod'
 import type { Access } from '../../../core/access/role.ts'
 import { utc } from '../../../core/values/utc.ts'
@@ -11,12 +11,15 @@ import { Member, MemberInput, MemberList } from './schemas.ts'
 
 const tags = ['members']
 
-/** The same for a project and for the installation, under another address and for others to use. */
+/**
+ * A place where members have roles: the same routes exist for a project and for the installation, with different paths and
+ * access.
+ */
 interface Place {
   readonly path: string
   readonly scope: MemberScope
   readonly access: Access
-  /** The end of each operation's name. */
+  /** The suffix of the operation ids. */
   readonly suffix: string
   readonly of: string
 }

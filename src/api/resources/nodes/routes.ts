@@ -1,4 +1,4 @@
-/** The processes that share the work, and the slices of it that they watch. */
+/** The nodes, and the shards that they watch. */
 
 import { offerOfLabels } from '../../../core/run/own-labels.ts'
 import { utc } from '../../../core/values/utc.ts'
@@ -74,7 +74,7 @@ function presentNode(node: NodeView): Node {
   }
 }
 
-/** What a worker performs is stored as labels. */
+/** The actions that a worker performs are stored as labels. */
 function presentOffers({ handlers, labels, queues }: NonNullable<NodeView['offers']>): Node['offers'] {
   const offer = offerOfLabels(labels)
   return {
@@ -86,7 +86,7 @@ function presentOffers({ handlers, labels, queues }: NonNullable<NodeView['offer
   }
 }
 
-/** What it can run for `exec`, whoever runs the worker. */
+/** Returns what a worker can run for `exec`, whether it is part of a node or remote. */
 function programsOf({ labels: all }: NodeView): Node['programs'] {
   const { actions, commands, labels } = offerOfLabels(all)
   return actions.includes('exec') ? { commands: [...commands], labels: [...labels] } : null

@@ -6,7 +6,7 @@ import { Counted } from '../../http/schemas/counted.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
-/** What a node may be: our own, with any of their roles, and workers of the users' own. */
+/** The roles of a node: those of Belfry's own nodes, and `remote` for remote workers. */
 const NODE_ROLES = [...ROLES, 'remote'] as const
 
 export const NODE_STATES = ['alive', 'quiet', 'dead'] as const

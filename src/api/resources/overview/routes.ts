@@ -27,7 +27,7 @@ export function statsRoutes(app: App): void {
   const histories = new SharedAnswers<StatsHistory>()
 
   app.get('/v1/stats', { schema: stats, config: { access: 'read' } }, async ({ context }) =>
-    // What concerns all projects is not told to everybody.
+    // The overview has data about all projects only for callers with a role in the installation.
     overviews.get(`${context.projectId} ${context.grant.installation !== null}`, () => readStats(context)),
   )
 

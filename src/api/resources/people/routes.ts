@@ -1,4 +1,4 @@
-/** People who have signed in with a company account. */
+/** People who have signed in through the OpenID Connect provider. */
 import { z } from 'zod'
 import { utc } from '../../../core/values/utc.ts'
 import { findPeople, signOutPerson } from '../../../operations/people/people.ts'

@@ -1,4 +1,4 @@
-/** Limits of projects and of keys, as they are shown and set. */
+/** Limits of projects and keys, in responses and requests. */
 import { z } from 'zod'
 import { MAX_REQUESTS_PER_SECOND } from '../../../core/limits/rate-policy.ts'
 import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
@@ -6,7 +6,7 @@ import { MAX_DURATION_MS } from '../../../core/values/duration.ts'
 import { parseRate } from '../../../core/values/rate.ts'
 import { durationBetween } from '../../../operations/validation/values.ts'
 
-/** The rate of a gate. */
+/** The maximum rate of a gate. */
 const MAX_RUNS_PER_SECOND = 1_000
 const MAX_RUNNING = 1_000_000
 const MAX_TASKS = 1_000_000_000
@@ -55,7 +55,7 @@ const projectFields = {
 
 type Fields = Readonly<Record<string, z.ZodType>>
 
-/** Fields to set: each may be left out, and null removes a limit. */
+/** Returns the schema of limits to set: each may be omitted, and null removes a limit. */
 const toSet = <F extends Fields>(fields: F) =>
   z
     .strictObject(
@@ -68,7 +68,7 @@ const toSet = <F extends Fields>(fields: F) =>
     )
     .refine((limits) => Object.keys(limits).length > 0, 'must name at least one limit to change')
 
-/** Fields as they are shown: null for no limit. */
+/** Limits in responses; null if there is no limit. */
 const shown = {
   minPeriod: z.string().nullable().describe(`${DOCS.minPeriod} Null for no limit.`),
   maxAhead: z.string().nullable().describe(`${DOCS.maxAhead} Null for no limit.`),

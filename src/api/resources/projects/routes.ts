@@ -119,13 +119,16 @@ export function projectRoutes(app: App): void {
   )
 }
 
-/** The path names the project that the request is about. Whoever has used up a limit can still read and change it. */
+/**
+ * The path names the project of the request. Not counted against request rates, so that an admin who has used up a limit can
+ * still read and change it.
+ */
 const named = (access: Access) => ({ access, isProjectInPath: true, isUncounted: true })
 
 const isPosition = (value: unknown): value is readonly [name: string] =>
   Array.isArray(value) && value.length === 1 && typeof value[0] === 'string'
 
-/** A project by itself, with what it uses. */
+/** Presents a single project, with its usage. */
 const shown = async (context: Context, row: ProjectRow): Promise<Project> => ({
   ...present(row),
   use: await readUse({ ...context, projectId: row.id }, row),

@@ -22,7 +22,7 @@ const MailServer = z
   .describe('The password must be a secret of the project. Nodes apply a change within 5 seconds.')
   .meta({ example: 'smtp://shop:{{secret.SMTP_PASSWORD}}@mail.example.com:587' })
 
-/** A private network or address, in one way to write it. */
+/** A private network or address, converted to its canonical form. */
 const PrivateNetwork = z.string().transform((text, { addIssue }) => {
   const network = parseNetwork(text)
   const problem =

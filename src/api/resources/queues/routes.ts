@@ -19,7 +19,7 @@ import { QueueName } from '../tasks/schemas.ts'
 import { EditQueue, Queue, QueueList, ReadQueues, ReadWaiting } from './schemas.ts'
 
 const tags = ['queues']
-/** A smallint, as the database keeps them. */
+/** The maximum of a smallint, the type of the column. */
 const MAX_PRIORITY = 32_767
 const params = z.object({ name: QueueName })
 

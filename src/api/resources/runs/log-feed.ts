@@ -1,29 +1,29 @@
 /**
- * Tells those who follow logs on this node what is new. While somebody does, the database is asked a few times a second about all runs
- * that are followed, with one statement; that sees what any node has written, and costs nothing while nobody follows.
+ * Notifies the clients that follow logs on this node of new lines. While there are any, one statement a few times a second
+ * reads the new lines of all followed runs. It sees what any node has written, and costs nothing while no client follows.
  */
 import { isBehind, type LogPosition, type ReadRow } from '../../../core/run/log-line.ts'
 import type { Queryable } from '../../../store/database/database.ts'
 import { type FollowedRow, followLogs, type RunWithLog } from '../../../store/logs/read.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 
-/** How often the database is asked, at most; and never so often that it costs more than a tenth of the time. */
+/** Minimum interval between queries; it is extended so that they use no more than a tenth of the time. */
 const EVERY_MS = 250
 const PAUSE_PER_MS = 10
 const LONGEST_PAUSE_MS = 5_000
-/** When there is more than one look takes in, the next is soon. */
+/** If there is more than one query reads, the next one follows soon. */
 const SOON_MS = 25
-/** Rows that one look takes in, over all runs. */
+/** Maximum number of rows that one query reads, over all runs. */
 const MAX_ROWS = 256
 
 /** The new lines for a follower of a log. */
 export interface LogNews {
   readonly rows: readonly ReadRow[]
-  /** The run has ended, and this is the rest of its log. */
+  /** Whether the run has ended, and this is the rest of its log. */
   readonly isOver: boolean
 }
 
-/** How many lines of which attempt were left out, as it was told last. */
+/** How many lines of which attempt were omitted, as last sent. */
 export interface ToldOmitted {
   readonly fence: number
   readonly lines: number
@@ -32,7 +32,7 @@ export interface ToldOmitted {
 interface Waiting {
   readonly run: RunWithLog
   readonly after: LogPosition
-  /** What was told of lines that were left out; it is told again when it has changed. */
+  /** The number of omitted lines that was last sent; it is sent again when it changes. */
   readonly omitted: ToldOmitted | null
   resolve(news: LogNews): void
 }
@@ -50,7 +50,7 @@ export class LogFeed {
     this.#log = log
   }
 
-  /** Resolves when there is something behind a position, or the run has ended; null when neither happens in time. */
+  /** Resolves when there are lines after a position, or the run has ended; null if neither happens in time. */
   next(
     { run, after, omitted }: Pick<Waiting, 'run' | 'after' | 'omitted'>,
     withinMs: number,
@@ -96,7 +96,7 @@ export class LogFeed {
     if (this.#waiting.size > 0) this.#lookIn(Math.min(LONGEST_PAUSE_MS, pauseMs))
   }
 
-  /** Answers whether there is more than was read. */
+  /** Returns whether there is more than was read. */
   async #tell(): Promise<boolean> {
     const byRun = new Map<string, Waiting[]>()
     for (const waiting of this.#waiting) {

@@ -1,4 +1,7 @@
-/** All who follow logs of runs on this node: letting them in, telling them what is written, sending them away when the run has ended. */
+/**
+ * All clients that follow logs of runs on this node: admits them, sends them new lines, and ends their streams when the run has
+ * ended.
+ */
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
 import {
@@ -28,14 +31,14 @@ import { presentLine } from './log-present.ts'
 import type { LogEnd } from './log-schemas.ts'
 
 export const MAX_LOG_STREAMS = 500
-/** Lines that one event holds. */
+/** Maximum number of lines per event. */
 const LINES_AN_EVENT = 500
-/** Browsers come again after this long. */
+/** Browsers reconnect after this time. */
 const RETRY_MS = 2_000
 /** A comment is sent this often, so that proxies do not close an idle stream. */
 const BEAT_MS = 15_000
 
-/** Somebody who wants to follow the log of a run. */
+/** A client that wants to follow the log of a run. */
 export interface LogFollower {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>
@@ -63,7 +66,7 @@ export class LogFollowers {
     this.#feed = new LogFeed(options.db, options.log)
   }
 
-  /** Opens a stream. Before anything is written it may still be refused. */
+  /** Opens a stream. It may be rejected before anything is written. */
   open(follower: LogFollower, take: () => void): void {
     const { limit } = this.#options
     if (this.#isClosed || this.#open.size >= limit)
@@ -77,7 +80,7 @@ export class LogFollowers {
     void this.#serve(client, follower).finally(() => this.#open.delete(client))
   }
 
-  /** Ends all streams, for the server stops; clients come again on their own, to another node. */
+  /** Ends all streams because the server stops; clients reconnect by themselves, to another node. */
   close(): void {
     this.#isClosed = true
     for (const client of [...this.#open]) this.#end(client, { reason: 'stopping' })
@@ -94,7 +97,7 @@ export class LogFollowers {
     }
   }
 
-  /** Tells lines until the run has ended or the client is gone; answers why the stream ends. */
+  /** Sends lines until the run has ended or the client has disconnected; returns why the stream ends. */
   async #follow(client: EventClient, { context, run, filter, after }: LogFollower): Promise<LogEnd | null> {
     const { db } = this.#options
     let position = after
@@ -109,7 +112,7 @@ export class LogFollowers {
           data: JSON.stringify(lines.map(presentLine)),
         })
     }
-    // Whoever has much to read, at first or because they were slow, reads it alone, page by page.
+    // A client that is far behind, at first or because it read slowly, gets pages that are read for it alone.
     for (let isBehind = true; !client.gone.aborted; ) {
       if (isBehind) {
         const page: LogPage = await readLines(db, run, { after: position, limit: LINES_AN_EVENT, filter })
@@ -141,7 +144,7 @@ export class LogFollowers {
   }
 }
 
-/** What the last line says that tells about omitted lines. */
+/** Returns the omitted lines that the last line about them states. */
 function omittedIn(lines: readonly LogLine[]): ToldOmitted | null {
   const line = lines.findLast(({ omitted }) => omitted !== null)
   return line?.omitted ? { fence: line.position.fence, lines: line.omitted.lines } : null

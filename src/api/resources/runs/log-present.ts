@@ -1,4 +1,4 @@
-/** Lines of logs as answers show them. */
+/** Presents lines of logs in responses. */
 import { formatLogPosition, type LogLine } from '../../../core/run/log-line.ts'
 import { utc } from '../../../core/values/utc.ts'
 import type { LogLine as ShownLine } from './log-schemas.ts'

@@ -1,4 +1,4 @@
-/** Logs of runs: as pages of JSON, as text, or as server-sent events while the run goes on. */
+/** Logs of runs: as pages of JSON, as text, or as server-sent events while the run is live. */
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -65,7 +65,7 @@ const read = {
 export function logRoutes(app: App, { db, clock }: Facilities, log: Logger): void {
   const followers = new LogFollowers({ db, clock, log, limit: MAX_LOG_STREAMS })
   let isClosing = false
-  // Before the server waits for requests to end: these may take long.
+  // Before the server waits for requests to end, because streams may take long.
   app.addHook('preClose', async () => {
     isClosing = true
     followers.close()
@@ -137,13 +137,16 @@ function positionOf(after: string | undefined): LogPosition {
   throw invalidInput([{ pointer: '?after', detail: 'must be the id of a line, or the nextCursor of a page' }])
 }
 
-/** Where a client left off. Browsers never come again once they are refused, so what is no position means the beginning. */
+/**
+ * Returns the position that a client continues from. Browsers do not reconnect after an error, so an invalid position means the
+ * beginning.
+ */
 function resumedAt({ headers }: FastifyRequest): LogPosition | null {
   const id = headers['last-event-id']
   return typeof id === 'string' && id !== '' ? (parseLogPosition(id) ?? LOG_START) : null
 }
 
-/** Whether there is nothing to tell any more: then a browser that comes again need not. */
+/** Returns whether there is nothing more to send, so that a browser need not reconnect. */
 async function isDone(
   { db }: Context,
   run: RunWithLog,

@@ -89,6 +89,6 @@ export const LogPage = z
 export interface LogEnd {
   /** ended: the run has ended. behind: the client did not read. stopping: the node stops. unavailable: the database does not answer. */
   readonly reason: 'ended' | 'behind' | 'stopping' | 'unavailable'
-  /** How the run has ended. */
+  /** The final state of the run. */
   readonly state?: RunState
 }

@@ -1,4 +1,4 @@
-/** Runs and attempts as answers show them. */
+/** Presents runs and attempts in responses. */
 import { retriesOf } from '../../../core/run/retries.ts'
 import type { AttemptOutcome } from '../../../core/run/run.ts'
 import { utc, utcOrNull } from '../../../core/values/utc.ts'
@@ -19,7 +19,7 @@ export function presentRun(row: RunRow): Run {
     startedAt: utcOrNull(row.startedAt),
     endedAt: utcOrNull(row.endedAt),
     retryAt: utcOrNull(row.retryAt),
-    // What is made up for was never due when it ran.
+    // A backfilled run was not due at the time it ran, so it has no lateness.
     latenessMs: row.kind === 'backfill' ? null : row.lateMs,
     attempt: row.attempt,
     retries: retriesOf(row),

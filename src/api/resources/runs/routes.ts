@@ -1,4 +1,4 @@
-/** Runs over all tasks, and one run by its own id. */
+/** Runs of all tasks, and single runs by id. */
 
 import { z } from 'zod'
 import { maskedAction, maskedOverride } from '../../../core/action/masked-action.ts'

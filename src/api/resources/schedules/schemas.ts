@@ -13,7 +13,7 @@ import { zoneProblem } from '../../../core/schedule/zone.ts'
 import type { GivenSchedule } from '../../../core/task/field-kinds.ts'
 import { durationBetween, Instant, instantProblem } from '../../../operations/validation/values.ts'
 
-/** The fields are checked in detail by the core, which knows what an expression may hold. */
+/** The core validates the fields in detail, because it knows the syntax of expressions. */
 const Text = z.string()
 const DaylightSaving = { gap: z.enum(GAP_POLICIES).optional(), fold: z.enum(FOLD_POLICIES).optional() }
 
@@ -60,7 +60,7 @@ const Dates = z
   .describe('At each of these dates: local times in the time zone, or timestamps with an offset.')
 const Manual = z.strictObject({ type: z.literal('manual') }).describe('Only when triggered.')
 
-/** Read here only to be refused where they are wrong; the operation reads them again, at its own time. */
+/** Parsed here only to reject invalid words; the operation parses them again, with its own current time. */
 const InWords = z
   .strictObject({
     type: z.literal('words'),
@@ -72,7 +72,7 @@ const InWords = z
   )
 
 const KINDS = [Once, Every, Delay, Cron, Daily, Dates, Manual] as const
-/** Kinds that cannot be joined are let in here, so that the core can say why. */
+/** Accepts types that cannot be combined, so that the core can explain why they cannot. */
 const Triggers = z.array(z.discriminatedUnion('type', KINDS)).min(1).max(MAX_TRIGGERS)
 const Several = z
   .strictObject({ type: z.literal('several'), triggers: Triggers })
@@ -99,7 +99,7 @@ const Words = z
   .meta({ example: 'every weekday at 9:00 (Europe/Vienna)' })
   .describe('A schedule in words. Stored as the schedule that the words describe.')
 
-/** As an object of some type, as a list of triggers, or in words; it is shown as an object. */
+/** An object of some type, a list of triggers, or words; responses always have an object. */
 export const Schedule = z.union([Whole, List, Words]).meta({ id: 'Schedule' }) as unknown as z.ZodType<
   GivenSchedule,
   GivenSchedule
@@ -116,7 +116,9 @@ function reportWords({ words, timezone }: z.output<typeof InWords>, context: z.R
   if (!parsed.ok) context.addIssue({ code: 'custom', path: ['words'], message: parsed.reason })
 }
 
-/** What the core finds wrong, each at its place. `within` is what a list leaves out of the pointers. */
+/**
+ * Reports the problems that the core finds, each at its field. `within` is the prefix that a list removes from the pointers.
+ */
 function report(schedule: CoreSchedule, within: readonly string[], context: z.RefinementCtx): void {
   const verdict = validateSchedule(schedule)
   const problems = verdict.ok ? outOfRange(schedule) : verdict.problems
@@ -129,7 +131,7 @@ function report(schedule: CoreSchedule, within: readonly string[], context: z.Re
   }
 }
 
-/** Instants that can be read, but lie where no zone has rules. */
+/** Returns problems about instants that are valid, but outside the years for which zones have rules. */
 function outOfRange(schedule: CoreSchedule): { pointer: string; detail: string }[] {
   const check = (pointer: string, text: string | undefined) => {
     const detail = text === undefined ? null : instantProblem(text)

@@ -9,7 +9,7 @@ const MAX_VALUE_CHARACTERS = 32_768
 
 export const SecretName = z.string().regex(SECRET_NAME, SECRET_NAME_RULE).meta({ example: 'API_TOKEN' })
 
-/** Half of a surrogate pair has no bytes of its own: what would be sent is not what was given. */
+/** An unpaired surrogate cannot be encoded: the value sent would not be the value given. */
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
 export const SetSecret = z

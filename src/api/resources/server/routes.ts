@@ -1,4 +1,4 @@
-/** The server that answers: what it is, where it keeps its data, and who may reach it. */
+/** The server that responds: its version, the place of its data, and who can reach it. */
 
 import type { KeyBook } from '../../../operations/keys/key-book.ts'
 import { databaseVersion } from '../../../store/nodes/cluster.ts'
@@ -9,18 +9,18 @@ import { Server } from './schemas.ts'
 
 /** What a node knows of itself from the start. */
 export interface Installation {
-  /** Of Belfry. */
+  /** The version of Belfry. */
   readonly version: string
   /** Answer only to requests for a loopback name: the server is open to this machine alone. */
   readonly loopbackOnly: boolean
-  /** Where people find it, when that is not where it listens; an origin. */
+  /** The origin under which people reach it, if that is not the address it listens on. */
   readonly publicUrl: string | null
   /** Origins besides its own whose pages may read and change things. */
   readonly allowedOrigins: readonly string[]
   /** Networks of the proxies whose X-Forwarded headers are trusted. */
   readonly trustedProxies: readonly string[]
   readonly isEmbedded: boolean
-  /** Where the database is, in words that may be shown. */
+  /** A description of the database's location that may be shown. */
   readonly databasePlace: string
 }
 
@@ -31,7 +31,7 @@ const read = {
   response: { 200: Server, ...problems() },
 }
 
-/** What a server tells about itself comes from these. */
+/** What the response about the server is made from. */
 export interface ServerParts {
   readonly installation: Installation
   readonly keys: KeyBook
@@ -45,7 +45,7 @@ export function serverRoutes(app: App, { installation, keys, load }: ServerParts
     { schema: read, config: { access: 'read' } },
     async ({ context }): Promise<Server> => {
       const [row] = await context.db.run(databaseVersion())
-      // Where the database is concerns those alone who run it.
+      // The location of the database is shown only to callers with a role in the installation.
       const place = context.grant.installation === null ? null : databasePlace
       return {
         version,

@@ -1,7 +1,7 @@
 /**
- * Signing in at the dashboard. The browser is sent to the provider and comes back; what has to be known then, it keeps in a
- * cookie of its own for some minutes, so any node can finish what another began. What goes wrong on the way leads to the
- * sign-in page, with a code that it has words for.
+ * Sign-in to the dashboard. The browser is redirected to the provider and back. The state of the sign-in is kept in a cookie of
+ * its own for some minutes, so any node can finish what another one began. Errors redirect to the sign-in page, with a code for
+ * which that page has a message.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -34,14 +34,14 @@ import { SignedOut, SignInMethods, SignInWithKey } from './schemas.ts'
 export interface SignInOptions {
   readonly keys: KeyBook
   readonly sessions: SessionBook
-  /** Null: people sign in with keys only. */
+  /** Null if people sign in with keys only. */
   readonly provider: OpenIdProvider | null
   readonly publicUrl: string | null
 }
 
 const tags = ['sign-in']
 const SIGN_IN_PAGE = '/sign-in'
-/** How long somebody may take at the provider. */
+/** Maximum time that a person may take at the provider. */
 const STARTED_SECONDS = 900
 
 const methods = {
@@ -118,11 +118,11 @@ export function signInRoutes(
 
   app.get(CALLBACK_PATH, { schema: { hide: true }, config }, async (request, reply) => {
     const started = read(cookieOf(request, 'belfry-sign-in', publicUrl))
-    // Another session may be under way, and is not to be ended by a link that somebody else has made.
+    // The browser may have another session, which a link made by somebody else must not end.
     if (provider === null || started === null) return toSignInPage(reply, 'expired', '/')
     const path = returnPath(started.path)
     const address = request.ip ?? null
-    // Whoever has failed often does not get as far as the provider.
+    // After too many failed attempts, the request does not reach the provider.
     await attempts.begin(address)
     try {
       const identity = await provider.finish(queryOf(request), started)
@@ -137,7 +137,7 @@ export function signInRoutes(
     }
   })
 
-  /** The new session, and the end of what was needed to begin it. */
+  /** Sets the cookie of the new session, and deletes that of the sign-in. */
   const setCookies = (request: FastifyRequest, reply: FastifyReply, token: string) => {
     keep(request, reply, token)
     setCookie(request, reply, { name: 'belfry-sign-in', value: '', maxAgeSeconds: 0 }, publicUrl)
@@ -171,11 +171,11 @@ function toSignInPage(reply: FastifyReply, failure: SignInFailure, path: string)
   return redirect(reply, `${SIGN_IN_PAGE}?${query}`)
 }
 
-/** Addresses on this way hold codes and states; no page behind them may learn them. */
+/** Addresses of this flow contain codes and states, which must not reach the next page as a referrer. */
 const redirect = (reply: FastifyReply, url: string): FastifyReply =>
   reply.header('referrer-policy', 'no-referrer').redirect(url, 303)
 
-/** What went wrong is for the log; the page gets a code. */
+/** Logs what went wrong, and returns the code for the page. */
 function tell(error: unknown, request: FastifyRequest): SignInFailure {
   if (!(error instanceof SignInError)) throw error
   const { failure, message } = error
@@ -183,7 +183,7 @@ function tell(error: unknown, request: FastifyRequest): SignInFailure {
   return failure
 }
 
-/** For the audit log. */
+/** Records the failure in the audit log. */
 function noteFailure({ context }: FastifyRequest, failure: SignInFailure): void {
   const caller = { ...context, projectId: INSTALLATION_ID }
   const route = `GET ${CALLBACK_PATH}`
@@ -206,7 +206,7 @@ function read(cookie: string | null): Started | null {
   }
 }
 
-/** The query as it was sent, question mark included. */
+/** Returns the query as it was sent, including the question mark. */
 function queryOf({ raw }: FastifyRequest): string {
   const url = raw.url ?? ''
   const start = url.indexOf('?')

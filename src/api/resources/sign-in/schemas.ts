@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Longer than any key; what is longer is refused before it is hashed. */
+/** Longer than any key; longer input is rejected before it is hashed. */
 const MAX_KEY_CHARACTERS = 1_000
 
 export const SignInWithKey = z

@@ -97,7 +97,7 @@ export function signingSecretRoutes(app: App): void {
   )
 }
 
-/** The origin as it is stored; the schema has refused what is none. */
+/** Returns the origin in its stored form; the schema has rejected invalid ones. */
 function canonical(text: string | null | undefined): string | null {
   const parsed = parseOrigin(text ?? '')
   return parsed.ok ? parsed.origin : null

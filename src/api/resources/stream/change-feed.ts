@@ -1,10 +1,10 @@
 /**
- * What has changed, for all who watch on this node. While somebody does, the database is asked a few times a
- * second what happened since the last look; that sees what any node did, and costs nothing per run and
- * nothing at all while nobody watches.
+ * Finds changes for all clients that watch on this node. While there are any, the database is queried a few times a second for
+ * what has happened since the last query. This sees what any node did, and costs nothing per run and nothing at all while no
+ * client watches.
  *
- * A row becomes visible a moment after the instant that it carries, so each look reaches back a little behind
- * the last one, and what it comes across as it was before is no news.
+ * A row becomes visible slightly after the instant that it contains, so each query reaches back a little before the last one,
+ * and rows that are unchanged since then are ignored.
  */
 
 import { utc } from '../../../core/values/utc.ts'
@@ -20,22 +20,24 @@ import { presentRun } from '../runs/present.ts'
 import { presentTask } from '../tasks/present.ts'
 import type { Changes, CircuitEvent, RunChange } from './schemas.ts'
 
-/** How often the database is asked, at most; and never so often that it costs more than a twentieth of the time. */
+/** Minimum interval between queries; it is extended so that they use no more than a twentieth of the time. */
 const EVERY_MS = 500
 const PAUSE_PER_MS = 20
 const LONGEST_PAUSE_MS = 5_000
-/** An end is stored within moments, or refused. */
+/** How far each query reaches back: the end of a run is stored within this time, or rejected. */
 const REACH_BACK_MS = 10_000
-/** Whoever comes again knows what was told; what was stored late is hardly ever later than this. */
+/**
+ * How far back a resumed stream reads: its client knows what was sent before, and rows are hardly ever stored later than this.
+ */
 const RESUME_BACK_MS = 2_000
 const CLOCKS_DIFFER_MS = 5 * 60_000
-/** How much of each kind one look takes in. */
+/** Maximum number of rows of each kind that one query reads. */
 const MAX_SEEN = 2_000
 const LIVE_PER_SHARD = 16
-/** Runs, and tasks, that one message holds; when there are more it says so. */
+/** Maximum number of runs, and of tasks, per message; if there are more, the message says so. */
 export const MAX_TOLD = 100
 
-/** Hears of changes, and up to which instant it has heard of all of them. */
+/** Called with changes, and with the instant up to which the listener knows all of them. */
 export type ChangeListener = (changes: Changes, until: number) => void
 
 export interface ChangeFeedOptions extends Pick<Facilities, 'db' | 'clock'> {
@@ -43,7 +45,7 @@ export interface ChangeFeedOptions extends Pick<Facilities, 'db' | 'clock'> {
   readonly log: Logger
 }
 
-/** The feeds of a node: one for each project that somebody watches. */
+/** The feeds of a node: one for each project that is being watched. */
 export class ChangeFeeds {
   readonly #facilities: Facilities
   readonly #log: Logger
@@ -68,13 +70,13 @@ export class ChangeFeeds {
   }
 }
 
-/** Looks for changes while somebody listens. */
+/** Queries for changes while there are listeners. */
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions
   readonly #listeners = new Set<ChangeListener>()
-  /** What the last look came across. */
+  /** The rows that the last query found. */
   #seen = new Map<string, string>()
-  /** The database's time of the last look. */
+  /** The database's time of the last query. */
   #until = 0
   #timer: NodeJS.Timeout | undefined
   #begun: Promise<void> | undefined
@@ -83,7 +85,7 @@ export class ChangeFeed {
     this.#options = options
   }
 
-  /** Begins to listen; resolves once everything that happens from then on will be told. */
+  /** Adds a listener; resolves once all later changes will be passed to it. */
   async listen(listener: ChangeListener): Promise<() => void> {
     this.#listeners.add(listener)
     const stop = () => {
@@ -100,7 +102,7 @@ export class ChangeFeed {
     return stop
   }
 
-  /** What has happened since an instant, or null when that is more than one message holds. */
+  /** Returns what has happened since an instant; null if that is more than one message may contain. */
   since(at: number): Promise<Changes | null> {
     const { db, projectId } = this.#options
     return db.snapshot(async (tx) => {
@@ -125,7 +127,7 @@ export class ChangeFeed {
     this.#begun = undefined
   }
 
-  /** The first look is what the later ones are compared with; it tells nobody anything. */
+  /** Runs the first query, which later ones are compared with; it notifies no listener. */
   async #begin(): Promise<void> {
     const { db, projectId, clock } = this.#options
     this.#remember(await db.snapshot((tx) => look(tx, projectId, clock.now())))
@@ -154,7 +156,7 @@ export class ChangeFeed {
           changes: isQuiet ? null : await tell(tx, projectId, { now: seen.now, news, circuits }),
         }
       })
-      // Only now: what could not be told is still news.
+      // Only after the changes were read: if that fails, they must count as new in the next query.
       this.#remember(seen)
       if (changes) for (const listener of [...this.#listeners]) listener(changes, this.#until)
       pauseMs = Math.max(EVERY_MS, (performance.now() - startedAt) * PAUSE_PER_MS)
@@ -173,7 +175,7 @@ export class ChangeFeed {
   }
 }
 
-/** What one look comes across. */
+/** What one query finds. */
 interface Seen extends ChangedItems {
   readonly circuits: readonly CircuitNews[]
 }
@@ -198,7 +200,7 @@ async function look(tx: Queryable, projectId: string, since: number): Promise<Se
 
 const isTask = ({ kind }: ChangedItem) => kind === 'made' || kind === 'changed'
 
-/** News as it is shown: the latest runs and tasks as they are now, and whether that is all of them. */
+/** Returns the message about changes: the latest runs and tasks as they are now, and whether these are all. */
 async function tell(
   tx: Queryable,
   projectId: string,
@@ -213,7 +215,7 @@ async function tell(
     concerned.length === 0
       ? []
       : await tx.run(findTasks({ projectId, ids: concerned, limit: concerned.length }))
-  // So much has changed that it is not all told; then nobody knows which of the others are gone.
+  // If not all tasks could be read, it is unknown which of the others were deleted.
   const isCut = rows.at(-1)?.hasNext === true
   const found = new Set(isCut ? taskIds : rows.map(({ id }) => id))
   return {
@@ -236,7 +238,7 @@ const circuitEvent = ({ target, isOpen, at, until, error }: CircuitNews): Circui
 
 const idsOf = (items: readonly ChangedItem[]): string[] => [...new Set(items.map(({ id }) => id))]
 
-/** Runs in the order of their ids, as many as a page may hold. */
+/** Returns runs ordered by id, as many as a page may contain. */
 async function readRuns(
   tx: Queryable,
   ids: readonly string[],

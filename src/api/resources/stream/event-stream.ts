@@ -1,28 +1,28 @@
 /**
- * One client that watches, over server-sent events. It is never waited for: when it does not read, nothing is
- * kept for it, and once it reads again it is told to reload. One that does not read at all is let go.
+ * A client that watches changes over server-sent events. The node never waits for it: while it does not read, nothing is kept
+ * for it, and once it reads again it gets a `reload` event. A client that does not read at all is disconnected.
  */
 import type { ServerResponse } from 'node:http'
 import { beginStream } from '../../http/begin-stream.ts'
 
-/** A comment is sent this often, so that whoever stands between knows that the stream lives. */
+/** A comment is sent this often, so that proxies do not close an idle stream. */
 const BEAT_MS = 15_000
-/** A client that has not read for this long is gone. */
+/** A client that has not read for this long is disconnected. */
 const STUCK_MS = 30_000
 
-/** What a stream says. */
+/** An event of a stream. */
 export interface StreamEvent {
   readonly event: 'hello' | 'changes' | 'reload'
   /** JSON. */
   readonly data: string
-  /** Up to which instant the client knows everything; it sends this back when it comes again. */
+  /** The instant up to which the client knows all changes; the client sends it back when it reconnects. */
   readonly id: number
 }
 
 export interface EventStreamOptions {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>
-  /** Makes the event that tells a client that it has missed something. */
+  /** Returns the event that informs a client that it has missed changes. */
   reload(): StreamEvent
   onEnd(): void
 }
@@ -60,7 +60,7 @@ export class EventStream {
   end(): void {
     const { response } = this.#options
     response.end()
-    // What a client does not read cannot be ended in order.
+    // A stream whose client does not read cannot be ended gracefully.
     if (this.#stuckSince !== null) response.destroy()
   }
 

@@ -1,4 +1,4 @@
-/** Watching instead of asking: changes of runs and tasks as server-sent events. */
+/** Streams changes of runs and tasks as server-sent events, as an alternative to polling. */
 import { z } from 'zod'
 import type { Facilities } from '../../../operations/context.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
@@ -39,7 +39,7 @@ const stream = {
 export function streamRoutes(app: App, facilities: Facilities, log: Logger): void {
   const feeds = new ChangeFeeds(facilities, log)
   const streams = new Streams({ feeds, clock: facilities.clock, limit: MAX_STREAMS })
-  // Before the server waits for requests to end: these do not.
+  // Before the server waits for requests to end, because streams do not end by themselves.
   app.addHook('preClose', async () => streams.close())
 
   app.get(

@@ -16,13 +16,13 @@ export const WatchChanges = z.strictObject({
 export interface Hello {
   /** The server's time, for countdowns. */
   readonly now: string
-  /** How long to wait before a stream that broke is opened again. */
+  /** How long to wait before reopening a broken stream. */
   readonly retryMs: number
 }
 
-/** A run as a stream shows it: its output, which may be large, is read with the run. */
+/** A run in a stream, without its output, which may be large and is read with the run. */
 export type RunChange = Omit<z.output<typeof Run>, 'output'> & {
-  /** What came of it, in a few words: `HTTP 200`, the message of an error, or nothing. */
+  /** The result in a few words: `HTTP 200`, the message of an error, or an empty string. */
   readonly outcome: string
 }
 
@@ -31,7 +31,7 @@ export interface CircuitEvent {
   readonly event: 'target.circuit_opened' | 'target.circuit_closed'
   readonly target: string
   readonly at: string
-  /** When the next probe is due; null when the circuit is closed. */
+  /** When the next probe is due; null if the circuit is closed. */
   readonly nextProbeAt: string | null
   /** The error that opened it. */
   readonly error: { readonly code: string; readonly message: string } | null
@@ -40,20 +40,20 @@ export interface CircuitEvent {
 /** The data of the event `changes`: what is new, as it is now. */
 export interface Changes {
   readonly now: string
-  /** Runs that came to be, changed or ended, the latest first. */
+  /** Runs that were created, changed or ended, the latest first. */
   readonly runs: readonly RunChange[]
-  /** Tasks that were made or changed, and those of the runs. */
+  /** Tasks that were created or changed, and the tasks of the runs. */
   readonly tasks: readonly z.output<typeof Task>[]
   readonly deletedTasks: readonly string[]
   /** Circuits of targets that opened or closed, the latest first. */
   readonly circuits: readonly CircuitEvent[]
-  /** False: more has changed than is told. Lists that are shown should be read again. */
+  /** False if there are more changes than are listed; clients should then read their lists again. */
   readonly isComplete: boolean
 }
 
-/** The data of the event `reload`: what this stream told may have gaps, so everything should be read again. */
+/** The data of the event `reload`: the stream may have missed changes, so clients should read everything again. */
 export interface Reload {
   readonly now: string
-  /** behind: the client did not read for long. too_old: it was away for too long, or too much has happened since. */
+  /** behind: the client did not read for long. too_old: it was disconnected for too long, or too much has happened since. */
   readonly reason: 'behind' | 'too_old'
 }

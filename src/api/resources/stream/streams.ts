@@ -1,4 +1,6 @@
-/** All who watch on this node: letting them in, telling them what concerns them, and sending them away. */
+/**
+ * All clients that watch changes on this node: admits them, sends them the changes that concern them, and ends their streams.
+ */
 
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
@@ -9,19 +11,19 @@ import { EventStream, type StreamEvent } from './event-stream.ts'
 import type { Changes, Hello, Reload } from './schemas.ts'
 
 export const MAX_STREAMS = 500
-/** Browsers come again after this long. */
+/** Browsers reconnect after this time. */
 const RETRY_MS = 2_000
-/** Somebody who was away for longer than this has to read everything again. */
+/** A client that was disconnected for longer than this has to read everything again. */
 const RESUMABLE_MS = 60_000
 
-/** Somebody who wants to watch. */
+/** A client that wants to watch changes. */
 export interface Watcher {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>
   readonly projectId: string
-  /** Only what concerns this task. */
+  /** The task to watch; null for all tasks. */
   readonly taskId: string | null
-  /** The id of the last event that reached him on an earlier stream. */
+  /** The id of the last event that the client received on an earlier stream. */
   readonly lastEventId: string | null
 }
 
@@ -36,7 +38,7 @@ export class Streams {
   readonly #clock: Clock
   readonly #limit: number
   readonly #open = new Set<EventStream>()
-  /** What goes to everybody is made into text once. */
+  /** The text of changes, so that changes for all clients are serialised once. */
   readonly #texts = new WeakMap<Changes, string>()
   #expected = 0
   #isClosed = false
@@ -47,7 +49,7 @@ export class Streams {
     this.#limit = limit
   }
 
-  /** Opens a stream. Before anything is written it may still be refused. */
+  /** Opens a stream. It may be rejected before anything is written. */
   async open(watcher: Watcher, take: () => void): Promise<void> {
     if (this.#isClosed || this.#open.size + this.#expected >= this.#limit)
       throw new Refusal(
@@ -86,7 +88,7 @@ export class Streams {
     }
   }
 
-  /** Ends all streams, for the server stops; browsers come again on their own, to another node. */
+  /** Ends all streams because the server stops; browsers reconnect by themselves, to another node. */
   close(): void {
     this.#isClosed = true
     for (const stream of [...this.#open]) stream.end()
@@ -118,7 +120,7 @@ export class Streams {
   }
 }
 
-/** What of the changes concerns one task, or null when nothing does. */
+/** Returns the changes that concern one task, as text; null if there are none. */
 function textAbout(changes: Changes, taskId: string): string | null {
   const runs = changes.runs.filter((run) => run.taskId === taskId)
   const tasks = changes.tasks.filter(({ id }) => id === taskId)
@@ -127,7 +129,9 @@ function textAbout(changes: Changes, taskId: string): string | null {
   return JSON.stringify({ ...changes, runs, tasks, deletedTasks, circuits: [] } satisfies Changes)
 }
 
-/** Since when a client must be told what happened: an instant, nothing when it is new, null when that is too long ago. */
+/**
+ * Returns the instant from which a client must be sent changes; `nothing` if it is new, null if that instant is too long ago.
+ */
 function resumeFrom(lastEventId: string | null, now: number): number | 'nothing' | null {
   if (lastEventId === null || lastEventId === '') return 'nothing'
   const at = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN

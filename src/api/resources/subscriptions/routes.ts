@@ -1,4 +1,4 @@
-/** Being told by webhook how runs end. */
+/** Subscriptions: webhooks that report how runs end. */
 
 import { z } from 'zod'
 import { isUuid } from '../../../core/ids.ts'
@@ -171,7 +171,7 @@ const utcOrNull = (at: number | null) => (at === null ? null : utc(at))
 const errorOf = (error: DeliveryError | null) =>
   error && { code: error.code, message: error.message, at: utc(error.at) }
 
-/** What fails as a whole is said before what fails of single tasks. */
+/** Failures of the subscription as a whole take precedence over failures of single tasks. */
 function failureOf({ failures, disabledAt, failingSince, retryAt, lastError, held }: SubscriptionRow) {
   const failing = held.filter((task) => task.failures > 0)
   const isWhole = failures > 0 || disabledAt !== null

@@ -9,7 +9,7 @@ import type { TargetView } from '../../../operations/targets/targets.ts'
 import type { NodeLine } from '../../../store/targets/targets.ts'
 import type { Target } from './schemas.ts'
 
-/** A target in a list: without what each node says. */
+/** Presents a target in a list, without the state of each node. */
 export const presentSummary = (view: TargetView): Target => ({ ...presentTarget(view), nodes: [] })
 
 export function presentTarget(view: TargetView): Target {

@@ -1,4 +1,4 @@
-/** Targets: what calls go to, how many of them are under way, and what keeps the others waiting. */
+/** Targets: the servers that calls go to, how many calls are in progress, and why others wait. */
 import { z } from 'zod'
 import { parseTarget } from '../../../core/target/target-name.ts'
 import { getTarget, limitTarget, pauseTarget, readTargets } from '../../../operations/targets/targets.ts'

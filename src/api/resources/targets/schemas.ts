@@ -6,7 +6,7 @@ import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
-/** The name of a target in an address, as it is stored. */
+/** The name of a target in a path, converted to its stored form. */
 export const TargetName = z
   .string()
   .max(8_192)

@@ -1,4 +1,4 @@
-/** Making many tasks by one request. */
+/** Creates many tasks in one request. */
 import { Readable } from 'node:stream'
 import { createManyTasks } from '../../../operations/tasks/create-many.ts'
 import type { App } from '../../app.ts'
@@ -9,7 +9,7 @@ import { ofTheList } from '../../http/validation/compiler.ts'
 import { CreateTask, CreateTasks, MAX_BULK, TaskItems } from './schemas.ts'
 import { writeTask } from './write-task.ts'
 
-/** Room for as many tasks as one request may hold, of ordinary size. */
+/** Large enough for the maximum number of tasks per request, if they are of ordinary size. */
 const BULK_BODY_LIMIT = 32 * 1024 * 1024
 
 const createMany = {
@@ -21,7 +21,7 @@ const createMany = {
   response: { 201: TaskItems, ...problems(409, 413, 415) },
 }
 
-/** In a scope of their own: the bodies are lists, which are parsed in pieces. */
+/** In a scope of its own, because the bodies are lists, which are parsed item by item. */
 export function bulkRoutes(app: App): void {
   parseListBodies(app, { member: 'tasks', maxItems: MAX_BULK, maxItemBytes: BODY_LIMIT })
   const route = {

@@ -1,4 +1,4 @@
-/** Changing tasks: editing, pausing, resuming, cancelling and deleting. */
+/** Changes tasks: edits, pauses, resumes, cancels and deletes them. */
 
 import { z } from 'zod'
 import { editTask } from '../../../operations/tasks/edit-task.ts'

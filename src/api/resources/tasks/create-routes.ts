@@ -1,4 +1,4 @@
-/** Making tasks: one, or the one that a key names. */
+/** Creates tasks: a new one, or the one with a key. */
 
 import { z } from 'zod'
 import { invalidInput } from '../../../core/errors.ts'

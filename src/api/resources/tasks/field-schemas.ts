@@ -1,4 +1,4 @@
-/** The schemas of a task's fields, as requests give them and as answers show them, made of what is declared about each. */
+/** The schemas of a task's fields in requests and responses, built from the declaration of each field. */
 import { z } from 'zod'
 import type { GivenValue, Kind, Setting, ValueOf } from '../../../core/task/field-kinds.ts'
 import { defaultOf, FIELD_LIST, membersOf } from '../../../core/task/field-list.ts'
@@ -8,10 +8,10 @@ import { Action } from '../../../operations/tasks/action-schema.ts'
 import { durationBetween, Instant, Rate } from '../../../operations/validation/values.ts'
 import { Schedule } from '../schedules/schemas.ts'
 
-/** Characters in the name of a member of a JSON object. */
+/** Maximum length of the name of a JSON object's member. */
 const MAX_MEMBER_NAME = 200
 
-/** Answers are built by us, so they are described for readers and not checked again. */
+/** Belfry builds responses itself, so their schemas are documentation and are not validated. */
 const Stored = z.string().meta({ format: 'date-time' })
 
 type Optional<T> = z.ZodOptional<z.ZodType<T, T>>
@@ -19,28 +19,28 @@ type Optional<T> = z.ZodOptional<z.ZodType<T, T>>
 /** A field in a request. */
 type Given<Name extends FieldName> = Optional<GivenValue<TaskFields[Name]>>
 
-/** Every field as a request may have it, all of them optional. */
+/** Every field in requests, all of them optional. */
 export const GIVEN_FIELDS = Object.fromEntries(
   FIELD_LIST.map((field) => [field.name, optional(field)]),
 ) as unknown as { readonly [Name in FieldName]: Given<Name> }
 
-/** Every field as an answer has it. */
+/** Every field in responses. */
 export const SHOWN_FIELDS = Object.fromEntries(
   FIELD_LIST.map((field) => [field.name, shown(field)]),
 ) as unknown as { readonly [Name in FieldName]: z.ZodType<Writable<ValueOf<TaskFields[Name]>>> }
 
-/** Lists and objects in answers are the receiver's own. */
+/** Lists and objects in responses belong to the receiver, so they are mutable. */
 type Writable<T> = T extends readonly (infer Item)[]
   ? Item[]
   : T extends object
     ? { -readonly [K in keyof T]: T[K] }
     : T
 
-/** What a field holds when it holds anything. */
+/** Returns the schema of a field's value, if it has one. */
 export const fieldValue = <Name extends FieldName>(name: Name) =>
   given(TASK_FIELDS[name].kind) as unknown as z.ZodType<NonNullable<GivenValue<TaskFields[Name]>>>
 
-/** What is said of a field, with its range and its default. */
+/** Returns the description of a field, with its range and its default. */
 function described(setting: Setting): string {
   const { kind, doc } = setting
   const fallback = defaultOf(setting)

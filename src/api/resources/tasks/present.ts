@@ -1,4 +1,4 @@
-/** Tasks as answers show them: instants as RFC 3339 in UTC, secrets masked, internal members left out. */
+/** Presents tasks in responses: instants as RFC 3339 in UTC, secrets masked, internal members omitted. */
 import { maskedAction } from '../../../core/action/masked-action.ts'
 import { retriesOf } from '../../../core/run/retries.ts'
 import { localTime } from '../../../core/schedule/local-time.ts'
@@ -14,15 +14,15 @@ import type { Task } from './schemas.ts'
 type Values = Record<string, unknown>
 type Writable = { -readonly [Member in keyof Task]: Task[Member] }
 
-/** What is shown of a definition as it is. */
+/** The fields of a definition that are shown unchanged. */
 const SETTINGS: readonly string[] = [
   ...DEFINITION_FIELDS.map(({ name }) => name).filter((name) => name !== 'action'),
   'seed',
 ]
 
 /**
- * A task of which nothing is known, with all its members in the order in which they are shown. Lists hold thousands of tasks:
- * the copy is changed in place, which takes a tenth of the time of taking a definition apart and putting it together again.
+ * An empty task, with all its members in the order in which they are shown. Lists contain thousands of tasks: modifying a copy
+ * of this one takes a tenth of the time of destructuring and rebuilding a definition.
  */
 export const BLANK = {
   id: '',

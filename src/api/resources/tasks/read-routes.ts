@@ -1,4 +1,4 @@
-/** Reading tasks: one by its id or key, or many in pages. */
+/** Reads tasks: one by its id or key, or many in pages. */
 import { z } from 'zod'
 import type { Context } from '../../../operations/context.ts'
 import { enrichTasks, type Includable } from '../../../operations/tasks/enrich-tasks.ts'

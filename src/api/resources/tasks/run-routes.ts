@@ -1,4 +1,4 @@
-/** What became of one task: its runs and attempts, and asking for one more. */
+/** The runs and attempts of one task, and triggers of new runs. */
 
 import { z } from 'zod'
 import { isUuid } from '../../../core/ids.ts'
@@ -108,7 +108,7 @@ interface RunsOfOneTask {
   readonly cursor: string | undefined
 }
 
-/** A page of the runs of one task, in the order of their due instants. */
+/** Returns a page of the runs of one task, ordered by due instant. */
 export async function runsOfOneTask(context: Context, { cursor, limit, ...query }: RunsOfOneTask) {
   const position = decodeCursor(cursor, isRunPosition)
   const before = position && { scheduledFor: position[0], id: position[1] }

@@ -22,7 +22,7 @@ export const CreateTask: z.ZodType<TaskCreation, TaskCreation> = z
   .strictObject({ ...GIVEN_FIELDS, action: GIVEN_FIELDS.action.unwrap(), paused: Paused.optional() })
   .meta({ id: 'CreateTask' })
 
-/** A word on why something is changed, kept with the version that comes of it. */
+/** The reason for a change, kept with the version that it creates. */
 export const Reason = z
   .string()
   .min(1)
@@ -37,7 +37,7 @@ export const EditTask: z.ZodType<TaskEdit, TaskEdit> = z
   )
   .meta({ id: 'EditTask' })
 
-/** A trigger decides about overlap for itself: it goes beside what is active, or is refused. */
+/** A trigger has an overlap policy of its own: it runs beside active runs, or is rejected. */
 const TRIGGER_OVERLAPS = ['skip', 'allow'] as const
 
 export const TriggerTask = z
@@ -89,7 +89,7 @@ export const CreateTasks = z
   })
   .meta({ id: 'CreateTasks' })
 
-/** Answers are built by us, so they are described for readers and not checked again. */
+/** Belfry builds responses itself, so their schemas are documentation and are not validated. */
 const Stored = z.string().meta({ format: 'date-time' })
 
 const EndedState = z.enum(['completed', 'permanently_failed', 'cancelled', 'skipped'])
@@ -109,7 +109,7 @@ const RecentRun = z
 
 const INCLUDABLE: readonly Includable[] = ['recent', 'next']
 
-/** What else to show of each task: parts that cost a little more to find out. */
+/** Optional parts of each task, which cost a little more to read. */
 const Include = z
   .string()
   .regex(/^(recent|next)(,(recent|next))*$/, `must be a list of ${INCLUDABLE.join(', ')}`)

@@ -1,4 +1,4 @@
-/** Tasks as JSON text, for answers that hold thousands of them. */
+/** Serialises tasks as JSON, for responses with thousands of them. */
 import { TASK_DEFAULTS } from '../../../core/task/field-list.ts'
 import type { TaskRow } from '../../../store/tasks/tasks.ts'
 import { BLANK, presentTask } from './present.ts'
@@ -6,19 +6,27 @@ import type { Task } from './schemas.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** What most new tasks have in common: the defaults, which they share, and what nobody knows or did yet. */
+/** The values that most new tasks have in common: the defaults, and the values of a task that has not run yet. */
 const COMMON: Values = { ...BLANK, ...TASK_DEFAULTS }
 
-/** What most tasks have of their own. Of the first ones the text needs no escapes: they are ids, instants and words of ours. */
+/**
+ * Members that differ between most tasks. Those in `PLAIN` need no escaping: they are ids, instants and words of Belfry's own.
+ */
 const PLAIN = ['id', 'type', 'nextFireAt', 'nextFireLocal', 'createdAt', 'updatedAt']
 const OWN = [...PLAIN, 'payload', 'action', 'schedule', 'tags']
 
-/** The same text as `JSON.stringify(presentTask(row))`, for less: what tasks have in common was written before. */
+/**
+ * Returns the same text as `JSON.stringify(presentTask(row))`, faster: the text of members that tasks have in common is
+ * prepared.
+ */
 export const writeTask = (row: TaskRow): string => written(presentTask(row))
 
 const written = compiled()
 
-/** Written out as source: members that stand side by side and are what they mostly are take one comparison each and one text. */
+/**
+ * Generates the source of the function: adjacent members that have their common values need one comparison each and a single
+ * text.
+ */
 function compiled(): (task: Task) => string {
   const texts: string[] = []
   const pieces = runsOf(Object.keys(BLANK)).map((names) => {
@@ -34,7 +42,7 @@ function compiled(): (task: Task) => string {
   return new Function('common', 'texts', 'plain', 'member', source)(COMMON, texts, plain, member)
 }
 
-/** Names in their order: each of its own alone, the others as many together as stand side by side. */
+/** Groups names in their order: each name in `OWN` alone, and adjacent others together. */
 function runsOf(names: readonly string[]): string[][] {
   const runs: string[][] = []
   for (const [i, name] of names.entries()) {

@@ -1,4 +1,4 @@
-/** What a task was, who changed it, and going back to it. */
+/** Versions of a task: what they changed, who made them, and rollback to one of them. */
 
 import { z } from 'zod'
 import { getTask } from '../../../operations/tasks/read-tasks.ts'

@@ -1,4 +1,4 @@
-/** Versions of a task: what each says, and what it changed. */
+/** Versions of a task: their definitions, and what they changed. */
 import { z } from 'zod'
 import { MAX_CHANGES } from '../../../core/task/version-diff.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
@@ -48,7 +48,7 @@ export const ListVersions = z.strictObject({ limit: Limit, cursor: Cursor })
 const MAX_VERSION = 2_147_483_647
 const rule = 'must be a whole number of at least 1'
 
-/** A version in an address: digits, checked before they are a number. */
+/** The number of a version in a path: the digits are checked before the conversion to a number. */
 export const VersionNumber = z
   .string()
   .regex(/^[1-9]\d{0,9}$/, rule)

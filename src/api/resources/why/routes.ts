@@ -1,4 +1,4 @@
-/** Why a task is not running. */
+/** Explains why a task is not running. */
 
 import { z } from 'zod'
 import { invalidInput } from '../../../core/errors.ts'
@@ -22,7 +22,7 @@ const read = {
   response: { 200: WhyNotRunning, ...problems(404) },
 }
 
-/** Clocks of clients may be a little ahead. */
+/** Tolerated difference between a client's clock and the server's. */
 const AHEAD_MS = 1_000
 
 export function whyRoutes(app: App): void {

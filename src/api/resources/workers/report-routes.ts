@@ -1,4 +1,4 @@
-/** How workers of the users' own report the ends of attempts: hundreds at once, with their results and logs. */
+/** Reports of remote workers about ended attempts: hundreds at once, with their results and logs. */
 
 import type { z } from 'zod'
 import { invalidInput } from '../../../core/errors.ts'
@@ -13,7 +13,7 @@ import { workerFrom } from './routes.ts'
 import { eachOnce, linesFrom, MAX_RUNS_A_REQUEST, ONCE, Receipts, Report, ReportRuns } from './schemas.ts'
 
 const REPORT_LIMIT = 16 * 1024 * 1024
-/** Handlers may return more than is kept, and learn that it was omitted; this bounds how much is parsed at once. */
+/** Handlers may return more than is kept, and are informed that it was omitted; this bounds how much is parsed at once. */
 const MAX_REPORT_VALUES = 500_000
 
 const complete = {
@@ -24,7 +24,7 @@ const complete = {
   response: { 200: Receipts, ...problems(401, 410, 413, 415) },
 }
 
-/** In a scope of their own: the bodies are lists, which are parsed in pieces. */
+/** In a scope of its own, because the bodies are lists, which are parsed item by item. */
 export function reportRoutes(app: App, remoteWorkers: RemoteWorkers): void {
   parseListBodies(app, {
     member: 'runs',

@@ -1,4 +1,4 @@
-/** The interface of workers of the users' own. It may be asked of a different node each time. */
+/** The interface of remote workers. Each request may go to a different node. */
 
 import assert from 'node:assert/strict'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -90,7 +90,7 @@ const DEFAULT_CONCURRENCY = 10
 const DEFAULT_WAIT_MS = 20_000
 
 export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
-  // Before the server waits for requests to end: those who wait for work would keep it.
+  // Before the server waits for requests to end, because requests that wait for work would delay it.
   app.addHook('preClose', async () => remoteWorkers.dismissAll())
 
   app.post(
@@ -164,7 +164,7 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
   })
 }
 
-/** The worker that a request comes from, which authentication has found. */
+/** Returns the worker that sent a request, as authentication has determined. */
 export function workerFrom({ worker }: FastifyRequest): RemoteWorker {
   assert(worker !== null, 'routes of workers have access by token')
   return worker
@@ -180,19 +180,22 @@ const presentRun = ({ given, ...run }: RemoteRun): z.input<typeof ClaimedRun> =>
   }),
 })
 
-/** The version of a worker; refuses one that performs actions and is too old for that. */
+/** Returns the version of a worker; rejects a worker that performs actions and is too old for that. */
 function versionOf({ version = '', actions = [] }: z.output<typeof RegisterWorker>): string {
   if (actions.length > 0 && isTooOld(version)) throw new Refusal('worker_too_old', tooOld(version))
   return version
 }
 
-/** The queues that a worker claims from: those that it names, as far as its key allows; else all that the key allows. */
+/**
+ * Returns the queues that a worker claims from: those that it names, which its key must allow; if it names none, all that the
+ * key allows.
+ */
 function queuesOf(asked: readonly string[] | null, context: Context): readonly string[] | null {
   for (const queue of asked ?? []) requireQueue(context, queue)
   return asked ?? context.reach.queues
 }
 
-/** Fires when whoever asked is no longer there to hear the answer. */
+/** Returns a signal that is aborted when the client has disconnected before the response. */
 function untilClosed({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController()
   onceClosed(raw, () => {

@@ -1,4 +1,4 @@
-/** What workers of the users' own say and are told; docs/reference/worker-protocol.md explains it. */
+/** Requests and responses of remote workers; docs/reference/worker-protocol.md explains them. */
 import { z } from 'zod'
 
 import { LOG_LEVELS, LOG_STREAMS } from '../../../core/run/log-entry.ts'
@@ -12,9 +12,9 @@ import { QueueName } from '../tasks/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
-/** Runs that one request may be about. */
+/** Maximum number of runs per request. */
 export const MAX_RUNS_A_REQUEST = 500
-/** Commands that a worker may offer: each is a label of its own. */
+/** Maximum number of commands that a worker may offer: each is a label of its own. */
 const MAX_COMMANDS = 1_000
 /** For how long a claim may wait. */
 export const MAX_WAIT_MS = 30_000
@@ -263,7 +263,7 @@ export const LoggedRuns = z
   })
   .meta({ id: 'LoggedRuns' })
 
-/** Lines as they are sent, with what they leave out. */
+/** Returns lines as they were sent, with defaults for omitted members. */
 export const linesFrom = (lines: z.output<typeof LogLines>): RemoteLine[] =>
   lines.map(({ at, stream = 'log', level, message }) => ({
     at,
