@@ -1,7 +1,6 @@
 /**
- * Follows history for all on a node who want to know what ends: while somebody does, it looks a few times a second,
- * and keeps the latest of what it found. Whoever is further behind reads history on their own, page by page.
- * While nobody follows, nothing is done.
+ * Follows history for all followers on a node: while there are any, it reads new events a few times a second and keeps the
+ * latest ones. A follower that is further behind reads history separately, page by page. Without followers nothing is done.
  */
 import {
   covers,
@@ -23,44 +22,44 @@ import { NO_ID } from '../store/history/run-search.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { TAIL_SOURCES, type TailPlace, type TailSource } from './tail-source.ts'
 
-/** How often the database is asked, at most; and never so often that it takes more than a fifth of the time. */
+/** Minimum interval between reads; the pause also grows so that reads take at most a fifth of the time. */
 const EVERY_MS = 250
 const PAUSE_PER_MS = 4
 const LONGEST_PAUSE_MS = 5_000
-/** Runs that one page holds. */
+/** Maximum number of runs in one page. */
 export const PAGE_ROWS = 500
-/** Runs that one look takes in before it leaves the rest to whoever wants them. */
+/** Maximum number of runs that one look keeps; beyond that, followers read the rest themselves. */
 const MAX_LOOK_ROWS = 5_000
-/** Runs that are kept for those who are a little behind. */
+/** Maximum number of runs kept for followers that are slightly behind. */
 const MAX_KEPT_ROWS = 10_000
-/** A stretch of time that a page of somebody far behind is looked for in, at first; it grows while nothing is found. */
+/** Initial time range in which the page of a follower far behind is searched; it grows while nothing is found. */
 const FIRST_STRETCH_US = 5_000_000
 const LONGEST_STRETCH_US = 6 * 3_600_000_000
-/** History is dropped by the day: what lies no further back than this is there. */
+/** History is dropped by the day, so everything more recent than this still exists. */
 const SURELY_KEPT_US = 3_600_000_000
-/** What is nearer to the end than this is read in one. */
+/** A remaining range no longer than this is read in one query. */
 const NEAR_US = 5_000_000
-/** Stretches without anything that one page passes over. */
+/** Maximum number of empty ranges that one page skips. */
 const MAX_EMPTY_STRETCHES = 50
 
-/** Some of history after a position, and the position behind it. */
+/** Part of history after a position, and the position behind it. */
 export interface HistoryPage {
   readonly rows: readonly HistoryEvent[]
-  /** Where each of the rows stands, for whoever stops in the middle. */
+  /** Returns the position of one of the rows, for a follower that stops in the middle. */
   positionAt(row: HistoryEvent): EventPosition
   readonly next: EventPosition
-  /** History before this instant is gone, and some of it was asked for; or it is another history. */
+  /** Set if requested history before this instant has been deleted, or if the position belongs to another history. */
   readonly gap: Gap | null
 }
 
-/** Why something may be missing before a page. */
+/** Why events may be missing before a page. */
 export interface Gap {
   readonly reason: 'history_dropped' | 'position_unknown'
-  /** From when on, in epoch milliseconds, everything is told. */
+  /** From when on all events are included, in epoch milliseconds. */
   readonly from: number
 }
 
-/** What one look found. */
+/** The result of one look. */
 interface Look {
   readonly from: Frontier
   readonly to: Frontier
@@ -70,7 +69,7 @@ interface Look {
 export interface HistoryTailOptions {
   readonly db: Database
   readonly log: Logger
-  /** Default history. */
+  /** `history` by default. */
   readonly source?: EventSource
 }
 
@@ -78,7 +77,7 @@ export class HistoryTail {
   readonly #db: Database
   readonly #log: Logger
   readonly #source: EventSource
-  /** What the latest looks found, each beginning where the one before ended. */
+  /** The results of the latest looks, each beginning where the previous one ended. */
   #looks: Look[] = []
   #kept = 0
   #front: Frontier | null = null
@@ -93,7 +92,7 @@ export class HistoryTail {
     this.#source = source
   }
 
-  /** Begins to follow; resolves once there is a position that everything to come is behind. */
+  /** Begins to follow; resolves once the current position is known. Returns the function that stops following. */
   async follow(): Promise<() => void> {
     this.#followers++
     let isFollowing = true
@@ -118,7 +117,7 @@ export class HistoryTail {
     return { from: this.#front, to: null, at: null }
   }
 
-  /** What comes after a position, or null when that is nothing yet. The caller must be following. */
+  /** Returns what comes after a position; null if there is nothing yet. The caller must be following. */
   async page(position: EventPosition): Promise<HistoryPage | null> {
     const front = this.#front
     if (position.to === null && front !== null) {
@@ -135,8 +134,8 @@ export class HistoryTail {
   }
 
   /**
-   * Whether a frontier is none of this history's, as after a backup was restored: it has seen more than there is. It may
-   * also have seen a little more than this node, by another one; then it waits until this one has seen as much.
+   * Whether a frontier belongs to another history, as after a restore from a backup: it has seen more transactions than exist.
+   * A frontier from another node may be slightly ahead of this node's; that one waits until this node has caught up.
    */
   async #isOfAnother({ xmax }: Frontier): Promise<boolean> {
     if (this.#front === null || xmax <= this.#front.xmax) return false
@@ -144,7 +143,7 @@ export class HistoryTail {
     return xmax > readSnapshot(seen?.snapshot ?? '').xmax
   }
 
-  /** Resolves when there may be something new, or after so long. */
+  /** Resolves when there may be new events, or after `ms`. */
   wait(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -214,7 +213,7 @@ export class HistoryTail {
     if (rows.length > 0) for (const wake of [...this.#waiting]) wake()
   }
 
-  /** A look that found nothing only moves the end of the one before it. */
+  /** A look that found nothing only extends the previous one. */
   #keep(look: Look): void {
     const last = this.#looks.at(-1)
     if (look.rows.length === 0 && last) this.#looks[this.#looks.length - 1] = { ...last, to: look.to }
@@ -224,7 +223,7 @@ export class HistoryTail {
   }
 }
 
-/** What of a look somebody has not seen. */
+/** Returns the part of a look that a follower has not seen. */
 function pageOf({ to, rows }: Look, from: Frontier): HistoryPage {
   return {
     rows: rows.filter(({ xid }) => !hasSeen(from, xid)),
@@ -234,7 +233,7 @@ function pageOf({ to, rows }: Look, from: Frontier): HistoryPage {
   }
 }
 
-/** Some of history behind a position, as it is read from the database; of one stream or of all. */
+/** Reads a part of history after a position from the database, for one stream or for all. */
 export async function readPage(
   db: Database,
   position: EventPosition,
@@ -264,27 +263,27 @@ export async function readPage(
   })
 }
 
-/** A position that history still has, or the nearest one. */
+/** Returns the position if history still contains it, otherwise the nearest one with the gap. */
 function withoutGap(
   { from }: EventPosition,
   { snapshot, beginMs }: { snapshot: string; beginMs: number },
 ): { from: Frontier; gap: Gap | null } {
   const { xmax } = readSnapshot(snapshot)
   const fromMs = from.fromUs / 1_000
-  // A backup that was restored knows nothing of transactions that came after it.
+  // A restored backup does not contain the transactions that came after it.
   if (from.xmax > xmax)
     return { from: frontierAt(from.fromUs), gap: { reason: 'position_unknown', from: fromMs } }
   if (fromMs >= beginMs) return { from, gap: null }
   return { from: frontierAt(beginMs * 1_000), gap: { reason: 'history_dropped', from: beginMs } }
 }
 
-/** Places of a page, and how far they reach; null when that is all. */
+/** The places of a page, and how far they reach; `at` is null if they are complete. */
 interface Places {
   readonly found: readonly TailPlace[]
   readonly at: Place | null
 }
 
-/** What to look for: all that became visible between two frontiers and stands behind a place, or what of it is of one stream. */
+/** What to search for: everything that became visible between two frontiers after a place, optionally of one stream. */
 interface Between {
   readonly source: TailSource
   readonly from: Frontier
@@ -307,7 +306,7 @@ async function nextPlaces(tx: Queryable, between: Between): Promise<Places> {
   return mainPlaces(tx, between, { fromUs, limit: PAGE_ROWS })
 }
 
-/** What ended long before it was stored, or was stored by a transaction that took long. */
+/** Finds rows that ended long before they were stored, or that were stored by a long transaction. */
 async function strayPlaces(tx: Queryable, { source, from, to, at: after }: Between): Promise<TailPlace[]> {
   const { fromUs: untilUs, long } = searchBetween(from, to)
   const storedFromUs = Math.min(untilUs, ...from.pending.map((p) => p.fromUs))
@@ -319,7 +318,7 @@ async function strayPlaces(tx: Queryable, { source, from, to, at: after }: Betwe
   return all.sort((a, b) => (isAfter(a, b) ? 1 : -1)).slice(0, PAGE_ROWS)
 }
 
-/** Stretch after stretch until something is found, or nothing is left. */
+/** Searches one range after another until rows are found or none are left. */
 async function mainPlaces(
   tx: Queryable,
   { source, from, to, at, stream }: Between,

@@ -1,4 +1,4 @@
-/** What can be followed, and how that which became visible in it is found. */
+/** The sources that can be followed, and the statements that find what became visible in them. */
 
 import { isAfter, type Place, type Search } from '../core/run/frontier.ts'
 import type { EventSource, HistoryEvent } from '../core/run/history-event.ts'
@@ -22,22 +22,22 @@ import {
 } from '../store/history/ended-runs.ts'
 import { historyBegin } from '../store/history/run-search.ts'
 
-/** Where an event stands; in history, whether it is one of a circuit. */
+/** The place of an event; for history, also whether it is a circuit event. */
 export type TailPlace = Place & Partial<Pick<FoundPlace, 'isCircuit'>>
 
 /** The statements that follow one source. */
 export interface TailSource {
-  /** When the oldest rows begin that are kept. */
+  /** Returns when the oldest retained rows begin. */
   begin(): Statement<{ at: number | null }>
-  /** Places of a stretch of time that became visible between two frontiers. */
+  /** Finds the places in a time range whose rows became visible between two frontiers. */
   between(query: EndsQuery): Statement<TailPlace>
-  /** Places of rows that carry an instant long before they were stored; null where there are none such. */
+  /** Finds the places of rows whose instant is long before they were stored; null if there are no such rows. */
   late: ((query: StraysQuery & { storedFromUs: number }) => Statement<TailPlace>) | null
-  /** Places of what long transactions have stored. */
+  /** Finds the places of rows stored by long transactions. */
   ofTransactions(
     query: StraysQuery & { long: NonNullable<Search['long']>; xmax: number },
   ): Statement<TailPlace>
-  /** The events at some places, in order. */
+  /** Returns the events at some places, in order. */
   eventsAt(tx: Queryable, places: readonly TailPlace[], xmax: number): Promise<HistoryEvent[]>
 }
 

@@ -7,20 +7,20 @@ import { tasksWithPlainAddress } from '../store/tasks/plain-addresses.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 const EVERY_MS = 10_000
-/** While there is more to do, one batch follows another. */
+/** While there is more to do, the next batch follows after this time. */
 const AGAIN_MS = 10
 const BATCH = 100
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Stores the tokens of Slack addresses as secrets that were stored in clear: by an earlier release, or while a node had no key. It begins
- * once every living node holds the key. Each task is a transaction of its own, so that it can end anywhere, and several nodes may do so at
- * once. What cannot be stored keeps none of the others back.
+ * Moves the tokens of Slack URLs that are stored in clear into secrets. They were stored by an earlier release, or while a node
+ * had no key. It begins once every live node has the key. Each task is a transaction of its own, so it can be interrupted at
+ * any point, and several nodes may work at once. A task that cannot be changed does not delay the others.
  */
 export class AddressSealer extends LoopService {
   readonly #facilities: Facilities
   readonly #log: Logger
-  /** Projects without room for more secrets, of which the log knows. */
+  /** Projects without room for more secrets that have been logged. */
   readonly #full = new Set<string>()
   #after = BEFORE_ALL
 
@@ -30,7 +30,7 @@ export class AddressSealer extends LoopService {
     this.#log = log
   }
 
-  /** One batch; tests call this instead of waiting for the timer. */
+  /** Handles one batch; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
     const { db, vault } = this.#facilities
     if (!vault.isReady) return undefined

@@ -4,10 +4,10 @@ import { LoopService } from '../runtime/loop-service.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 const EVERY_MS = 1_000
-/** While there is more to do, one slice follows another. */
+/** While there is more to do, the next slice follows after this time. */
 const AGAIN_MS = 10
 
-/** Silences the tasks of archived projects, and lets those of restored ones go on. Safe on every node at once. */
+/** Stops the tasks of archived projects, and resumes those of restored ones. Safe to run on every node at once. */
 export class Archiver extends LoopService {
   readonly #facilities: Facilities
   readonly #log: Logger
@@ -18,7 +18,7 @@ export class Archiver extends LoopService {
     this.#log = log
   }
 
-  /** One slice; tests call this instead of waiting for the timer. */
+  /** Handles one slice; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
     const { hasMore, left } = await sweepProjects(this.#facilities)
     for (const { taskId, error } of left)

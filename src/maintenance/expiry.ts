@@ -12,13 +12,13 @@ export interface ExpiryOptions {
 }
 
 const EVERY_MS = 1_000
-/** Waits that are looked at in one pass; while there are more, one pass follows another. */
+/** Maximum number of waits handled in one pass; if there are more, the next pass follows after AGAIN_MS. */
 const BATCH = 1_000
 const AGAIN_MS = 20
 
 /**
- * Ends runs that have waited for a worker for longer than their task allows. Safe on every node at once: nodes pass
- * by one another's rows, and a run ends only while it still waits.
+ * Ends runs that have waited for a worker longer than their task allows. Safe to run on every node at once: nodes skip each
+ * other's locked rows, and a run ends only while it still waits.
  */
 export class Expiry extends LoopService {
   readonly #options: ExpiryOptions
@@ -34,7 +34,7 @@ export class Expiry extends LoopService {
     })
   }
 
-  /** One pass; tests call this instead of waiting for the timer. */
+  /** Makes one pass; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
     const { db, wakeUps, log } = this.#options
     const waits = await db.run(expiredWaits({ limit: BATCH, except: this.#aside.restingIds }))

@@ -10,7 +10,7 @@ export interface FileWaitsOptions {
 
 const EVERY_MS = 2_000
 
-/** Lets tasks go on that wait for files which are there. Mostly the upload has done so already. */
+/** Resumes tasks that wait for files which have been uploaded. Usually the upload has resumed them already. */
 export class FileWaits extends LoopService {
   readonly #facilities: Facilities
 
@@ -19,7 +19,7 @@ export class FileWaits extends LoopService {
     this.#facilities = facilities
   }
 
-  /** One pass; tests call this instead of waiting for the timer. */
+  /** Makes one pass; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<undefined> {
     await endForgottenWaits(this.#facilities)
   }

@@ -30,26 +30,26 @@ import { recountProjectGates } from './project-gates.ts'
 import { UnusedFiles } from './unused-files.ts'
 import { UnusedQueues } from './unused-queues.ts'
 
-/** Drops are spread out, so that whoever waits for one waits for one only. */
+/** Drops are spread out, so that a query waits for at most one of them. */
 const BETWEEN_DROPS_MS = 1_000
 const ANSWERS_KEPT_HOURS = 24
-/** A run may go on for long after it was asked for, and its row of history is kept from its end on. */
+/** A run may continue long after it was requested, and its row of history is kept from its end on. */
 const ASKED_KEPT_LONGER_DAYS = 7
-/** Side lanes that have been empty for so long are removed; nodes register those they use every ten minutes. */
+/** Side lanes that have been empty for this long are removed; nodes register those they use every ten minutes. */
 const SIDE_LANES_KEPT_MINUTES = 60
 const MAX_SIDE_LANES_REMOVED = 1_000
 const DAY_MS = 86_400_000
-/** A worker that comes back late shall still hear that it was declared dead. */
+/** A worker that returns late must still learn that it was declared dead. */
 const UNUSED_KEPT_MINUTES = 10
 const MAX_UNUSED_FORGOTTEN = 20_000
-/** Longer than any attempt lasts that was given the value. */
+/** Longer than any attempt lasts that was given the old value. */
 const REPLACED_SECRETS_KEPT_HOURS = 25
-/** Progress that one pass forgets; the rest waits for the next. */
+/** Maximum number of progress rows deleted in one pass; the rest waits for the next. */
 const MAX_PROGRESS_FORGOTTEN = 100_000
-/** Heartbeats of attempts that are over are kept for as long as a program may run by default. */
+/** Heartbeats of ended attempts are kept for as long as a program may run by default. */
 const BEATS_KEPT_MINUTES = 20
 
-/** A quota that was not used for so long is full, whatever its rate. */
+/** A quota that was not used for this long is full, whatever its rate. */
 const QUOTAS_KEPT_MINUTES = 120
 const MAX_QUOTAS_FORGOTTEN = 10_000
 
@@ -60,16 +60,16 @@ export interface HousekeepingOptions {
   readonly historyDays: number
   /** Entries of the audit log that are older are dropped, by the month, with the same exception. */
   readonly auditDays: number
-  /** Dead nodes are forgotten after so long. */
+  /** Dead nodes are deleted after this time. */
   readonly deadNodeMinutes: number
-  /** Queues that were not used for longer are removed; 0: none is. */
+  /** Queues unused for longer are removed; 0 removes none. */
   readonly unusedQueueDays: number
-  /** And so are files; 0: none is. */
+  /** Files unused for longer are removed; 0 removes none. */
   readonly unusedFileDays: number
   readonly everyMs: number
 }
 
-/** Makes tomorrow's partitions and forgets what has served its time. Safe on every node at once. */
+/** Creates partitions in advance and deletes expired data. Safe to run on every node at once. */
 export class Housekeeping extends LoopService {
   readonly #options: HousekeepingOptions
   readonly #queues: UnusedQueues
@@ -82,7 +82,7 @@ export class Housekeeping extends LoopService {
     this.#files = new UnusedFiles({ ...options, days: options.unusedFileDays })
   }
 
-  /** One pass; answers soon again while there is more to drop. */
+  /** Makes one pass; returns a short delay while there is more to delete. */
   async runOnce(): Promise<number | undefined> {
     const { db, log, historyDays, auditDays, deadNodeMinutes } = this.#options
     await db.run(ensurePartitions())

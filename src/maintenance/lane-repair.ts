@@ -18,22 +18,22 @@ export interface LaneRepairOptions {
   readonly log: Logger
 }
 
-/** What waits in a lane that is not registered is found within this time. */
+/** Runs that wait in an unregistered lane are found within this time. */
 const EVERY_MS = 3_000
-/** Occupied lanes that one pass looks at; the next one goes on from there. */
+/** Number of occupied lanes examined in one pass; the next pass continues from there. */
 const LANES_PER_PASS = 5_000
-/** Lanes that are registered by one statement. */
+/** Maximum number of lanes registered by one statement. */
 const RESTORED_AT_ONCE = 100
-/** Runs that are moved out of side lanes by one statement. */
+/** Maximum number of runs moved out of side lanes by one statement. */
 const MOVED_AT_ONCE = 1_000
-/** Lanes that no definition accounts for, and that were reported. */
+/** Maximum number of reported lanes that no definition explains. */
 const MAX_REPORTED = 1_000
 const BEFORE_ALL = -1
 
 /**
- * Registers lanes again in which runs wait and which are not there: workers ask for registered lanes alone. A queue that was
- * removed as unused takes its lanes with it, and a node that still remembers one of them may let a run wait there. Safe on
- * every node at once: what is there already stays as it is.
+ * Restores the registration of lanes in which runs wait: workers claim only from registered lanes. A queue that was removed as
+ * unused takes its lanes with it, and a node that still has one of them cached may put a run there. Safe to run on every node
+ * at once: existing lanes do not change.
  */
 export class LaneRepair extends LoopService {
   readonly #options: LaneRepairOptions
@@ -66,7 +66,7 @@ export class LaneRepair extends LoopService {
     }
     const clues = await db.run(cluesToLanes(lost))
     const explained = clues.flatMap((clue) => laneFrom(clue) ?? [])
-    // Of several versions that agree on a lane the newest says how many places its key has.
+    // If several versions explain a lane, the newest determines the number of slots of its key.
     const byId = new Map(explained.map((lane) => [lane.id, lane]))
     const lanes = [...byId.values()]
     this.#reportUnexplained(clues, byId)
@@ -79,7 +79,7 @@ export class LaneRepair extends LoopService {
     wakeUps.announceQueues()
   }
 
-  /** A lane whose name follows from no version of the task cannot be registered. It is reported once. */
+  /** Reports once a lane whose name follows from no version of the task, which therefore cannot be registered. */
   #reportUnexplained(clues: readonly LaneClue[], explained: ReadonlyMap<number, LostLane>): void {
     for (const { lane, runId, taskId } of clues) {
       if (explained.has(lane) || this.#reported.has(lane) || this.#reported.size === MAX_REPORTED) continue
@@ -92,7 +92,7 @@ export class LaneRepair extends LoopService {
   }
 }
 
-/** The lane that a clue speaks of, if it is the one that is lost or the one beside which late runs wait. */
+/** Returns the lane of a clue, if the missing lane is the task's own lane or its late lane. */
 function laneFrom({ lane, projectId, definition }: LaneClue): LostLane | null {
   const own = laneOf(projectId, definition)
   if (own.id === lane) return { ...own, isLate: false }

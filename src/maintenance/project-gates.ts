@@ -3,8 +3,8 @@ import { heldProjectGates, lockProjectGate, recountProjectGate } from '../store/
 import type { Logger } from '../telemetry/logger.ts'
 
 /**
- * Counts the places of projects again that limit their runs. A node of a release that does not know of these places ends runs
- * without giving theirs back, and would stop a project for good.
+ * Recounts the slots in use of projects that limit their runs. A node of a release that does not know these limits ends runs
+ * without releasing their slots, and would eventually block the project.
  */
 export async function recountProjectGates({ db, log }: { db: Database; log: Logger }): Promise<void> {
   for (const { projectId } of await db.run(heldProjectGates())) {

@@ -1,10 +1,10 @@
 /**
- * Runs dead letters again, as many a second as was asked for. One api node at a time works on a redrive; when it dies
- * or stops, another one goes on. A letter is settled in the transaction that makes its new run, and its row there is
- * single, so none is run again twice, whoever believes to hold the lease.
+ * Reruns dead letters at the requested rate. One api node at a time works on a redrive; if it dies or stops, another one
+ * continues. A dead letter is settled in the transaction that creates its new run, and can have only one row in
+ * `dead_letter_settled`, so none is rerun twice, even if two nodes believe they have the lease.
  *
- * Those whose task lets one run be active at a time wait for one another: a pass that had to leave some out is
- * followed by another one, until none is left.
+ * Dead letters of a task that allows one active run at a time wait for each other: a pass that had to leave some out is
+ * followed by another, until none are left.
  */
 
 import { contextOf, type Facilities, systemCall } from '../operations/context.ts'
@@ -16,7 +16,7 @@ import { leaseRedrives, type RedriveRow, releaseRedrive, unheldRedrives } from '
 import type { Logger } from '../telemetry/logger.ts'
 
 const EVERY_MS = 1_000
-/** Redrives that a node works on at once. */
+/** Maximum number of redrives that a node works on at once. */
 const MAX_HELD = 4
 const BETWEEN_PASSES_MS = 1_000
 

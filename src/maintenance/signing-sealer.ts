@@ -14,8 +14,9 @@ export interface SigningSealerOptions {
 const EVERY_MS = 10_000
 
 /**
- * Encrypts secrets that sign and that were stored before there were keys, once every living node can read them so. From then on builds
- * that know no secrets cannot use the database. Several nodes may do so at once: a row is replaced only as it was read.
+ * Encrypts signing secrets that were stored before there were keys, once every live node can read encrypted ones. From then on,
+ * builds that do not support secrets cannot use the database. Several nodes may do this at once: a row is replaced only if it
+ * is unchanged since it was read.
  */
 export class SigningSealer extends LoopService {
   readonly #options: SigningSealerOptions

@@ -19,23 +19,23 @@ export interface TallyOptions {
 
 const MINUTE_MS = 60_000
 const EVERY_MS = 10_000
-/** An end is written a moment after it happened: a minute is counted once it has been over for this long. */
+/** An end is written a moment after it happened, so a minute is counted once it has been over for this long. */
 const SETTLE_MS = 10_000
 /**
- * Minutes before the first uncounted one that are counted once more, for ends that were written late. A worker
- * that cannot write for longer than that has lost its lease, and what it would write is refused.
+ * Number of minutes before the first uncounted one that are counted again, for ends that were written late. A worker that
+ * cannot write for longer than that has lost its lease, and its writes are rejected.
  */
 const RECOUNTED = 1
-/** Minutes that one pass counts when it has fallen behind: few enough for one statement. */
+/** Maximum number of minutes that one pass counts if it has fallen behind: few enough for one statement. */
 const MAX_MINUTES = 10
 
 /**
- * Counts history, minute by minute, for those who want to know how the last hour or day was. Safe on every
- * node at once: one of them holds the row that says how far the counting has come, the others leave it be.
+ * Counts history minute by minute, for statistics of the last hour or day. Safe to run on every node at once: one of them locks
+ * the row with the progress, and the others skip it.
  */
 export class Tally extends LoopService {
   readonly #options: TallyOptions
-  /** Minutes that cannot be counted: they are passed over, once they are known. */
+  /** Minutes that cannot be counted: once known, they are skipped. */
   readonly #aside: SetAside<Minute>
 
   constructor(options: TallyOptions) {
@@ -46,7 +46,7 @@ export class Tally extends LoopService {
     this.#aside = new SetAside({ operation: 'tally', db, log, subjectOf })
   }
 
-  /** One pass; another one follows at once while there is more to count. When there is not, old minutes are counted again. */
+  /** Makes one pass; the next follows at once while there is more to count. Otherwise old minutes are recounted. */
   async runOnce(): Promise<number | undefined> {
     try {
       if (await this.#count()) return 0
@@ -66,14 +66,14 @@ export class Tally extends LoopService {
       await tx.run(readByIndex())
       await recount(tx, { countedUntil: floorToMinute(progress.countedUntil), now: progress.now, log })
     })
-    // What cannot be counted was reported when it was first met, and keeps nothing new from being counted.
+    // A minute that cannot be counted was reported when it was first found, and must not prevent new ones from being counted.
     await counted.catch((error: unknown) => {
       if (!isRefused(error)) throw error
       log.error({ err: error }, 'cannot recount minutes of history')
     })
   }
 
-  /** Counts the next minute by itself; one that cannot be counted is reported and left out. */
+  /** Counts the next minute alone; if it cannot be counted it is reported and left out. */
   async #countOne(): Promise<boolean> {
     const { db } = this.#options
     return db.transaction(async (tx) => {
@@ -112,7 +112,7 @@ export class Tally extends LoopService {
   }
 }
 
-/** A stretch of history. */
+/** A time range of history. */
 interface Minute {
   readonly from: number
   readonly until: number

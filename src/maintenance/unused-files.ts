@@ -5,9 +5,9 @@ import { deleteDroppedChunks, deleteDroppedContents } from '../store/files/conte
 import { deleteFiles, lockUnusedFiles, renewUsedFiles } from '../store/files/uses.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** Files that one pass looks at, of each kind. */
+/** Maximum number of files of each kind examined in one pass. */
 const MAX_FILES = 100
-/** Chunks that one pass deletes: 128 MiB. */
+/** Maximum number of chunks deleted in one pass: 128 MiB. */
 const MAX_CHUNKS = 512
 const MAX_CONTENTS = 100
 const HOURS_A_DAY = 24
@@ -15,14 +15,14 @@ const HOURS_A_DAY = 24
 export interface UnusedFilesOptions {
   readonly db: Database
   readonly log: Logger
-  /** Files unused for longer are removed; 0: none is. */
+  /** Files unused for longer are removed; 0 removes none. */
   readonly days: number
 }
 
 /**
- * Removes files that no task and no live run has named for long, uploads that were never finished, and the bytes of both. A file that is
- * in use counts as used at that moment. Safe on every node at once, and beside tasks that begin to use one of the files: a use
- * refers to its file, which is locked.
+ * Removes files that no task and no live run has named for a long time, uploads that were never finished, and the content of
+ * both. A file that is in use is marked as used now. Safe to run on every node at once, and concurrently with tasks that begin
+ * to use one of the files: a use references its file, which is locked.
  */
 export class UnusedFiles {
   readonly #options: UnusedFilesOptions
@@ -31,7 +31,7 @@ export class UnusedFiles {
     this.#options = options
   }
 
-  /** One pass; true when there may be more to remove. */
+  /** Makes one pass; returns true if there may be more to remove. */
   async runOnce(): Promise<boolean> {
     const { db, days } = this.#options
     const unfinished = await this.#remove('waiting', UPLOAD_HOURS)
@@ -41,7 +41,7 @@ export class UnusedFiles {
     return unfinished === MAX_FILES || unused === MAX_FILES || chunks.length > 0
   }
 
-  /** Answers how many files it has looked at. */
+  /** Removes unused files; returns how many were examined. */
   async #remove(state: 'waiting' | 'ready', hours: number): Promise<number> {
     const { db, log } = this.#options
     const { found, removed } = await db.transaction(async (tx) => {

@@ -9,22 +9,22 @@ import {
 } from '../store/queues/unused-queues.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** Queues that one pass removes at most. */
+/** Maximum number of queues removed in one pass. */
 const MAX_QUEUES = 100
-/** Lanes and gates that one pass removes at most: a queue may have had any number of concurrency keys. */
+/** Maximum number of lanes and of gates removed in one pass: a queue may have had any number of concurrency keys. */
 const MAX_LANES = 5_000
 
 export interface UnusedQueuesOptions {
   readonly db: Database
   readonly log: Logger
-  /** Queues unused for longer are removed; 0: none is. */
+  /** Queues unused for longer are removed; 0 removes none. */
   readonly days: number
 }
 
 /**
- * Removes queues that no task names and in which nothing waits. Safe on every node at once, and beside whoever uses one of
- * them just now: they wait for the removal and make the queue again. A run that ends up in a lane which is gone all the same
- * is found by the lane repair.
+ * Removes queues that no task names and in which no run waits. Safe to run on every node at once, and concurrently with code
+ * that is about to use one of them: it waits for the removal and creates the queue again. A run that nevertheless ends up in a
+ * removed lane is found by the lane repair.
  */
 export class UnusedQueues {
   readonly #options: UnusedQueuesOptions
@@ -33,7 +33,7 @@ export class UnusedQueues {
     this.#options = options
   }
 
-  /** One pass; true when there may be more to remove. */
+  /** Makes one pass; returns true if there may be more to remove. */
   async runOnce(): Promise<boolean> {
     const { db, log, days } = this.#options
     if (days === 0) return false

@@ -1,12 +1,12 @@
-/** Outcomes that PostgreSQL refuses, also without their output: they are kept until it takes them. */
+/** Keeps outcomes that PostgreSQL refuses even without their output, until it accepts them. */
 import type { Ending, Retry } from '../store/agenda/outcomes.ts'
 
 /** Code of an outcome whose output or error could not be stored. */
 const UNSTORABLE = 'unstorable_outcome'
-/** So many are kept with their output; of the others, how they ended. A worker takes on nothing while too many wait. */
+/** At most this many are kept with their output; the others without. A worker takes on nothing while too many wait. */
 const MAX_WHOLE = 100
 
-/** How an attempt ended, without what it had to say. */
+/** Returns the outcome without its output, with an error that gives the reason. */
 export const withoutOutput = <T extends Ending | Retry>(outcome: T, reason: unknown): T => ({
   ...outcome,
   output: null,
@@ -15,7 +15,7 @@ export const withoutOutput = <T extends Ending | Retry>(outcome: T, reason: unkn
 
 const NOT_KEPT = new Error('The output could not be stored.')
 
-/** An outcome, and what is to become of its run. */
+/** An outcome, and whether it ends or retries its run. */
 type Kept =
   | { readonly kind: 'end'; readonly outcome: Ending }
   | { readonly kind: 'retry'; readonly outcome: Retry }
@@ -24,7 +24,7 @@ export class KeptOutcomes {
   readonly #restMs: (outcome: Ending | Retry) => number
   readonly #byRun = new Map<string, Kept>()
 
-  /** `restMs`: for how long one is left alone before it is tried again. */
+  /** `restMs`: how long an outcome waits until it is tried again. */
   constructor(restMs: (outcome: Ending | Retry) => number) {
     this.#restMs = restMs
   }
@@ -41,7 +41,7 @@ export class KeptOutcomes {
     return this.#byRun.has(runId)
   }
 
-  /** When the first of them may be tried again; undefined without any. */
+  /** When the first of them may be tried again; undefined if there are none. */
   get nextInMs(): number | undefined {
     let next: number | undefined
     for (const { outcome } of this.#byRun.values())
@@ -63,7 +63,7 @@ export class KeptOutcomes {
     return this.size < MAX_WHOLE || outcome.output === null ? outcome : withoutOutput(outcome, NOT_KEPT)
   }
 
-  /** Takes out what may be tried again, or everything. */
+  /** Removes and returns the outcomes that may be tried again, or all. */
   take(isAll: boolean): { endings: Ending[]; retries: Retry[] } {
     const taken: { endings: Ending[]; retries: Retry[] } = { endings: [], retries: [] }
     for (const [runId, kept] of this.#byRun) {

@@ -1,10 +1,13 @@
-/** How runs end that this worker held and will not perform: too often lost, at most once, or cancelled while they waited. */
+/**
+ * How runs end that this worker leased and will not perform: because of too many losses, at-most-once execution, or
+ * cancellation while they waited.
+ */
 import { uuidv7 } from '../core/ids.ts'
 import { endAfterLoss, type LOSS, lossError } from '../core/policy/worker-loss.ts'
 import type { Ending } from '../store/agenda/outcomes.ts'
 import type { Work } from '../transport/transport.ts'
 
-/** Whether a run whose attempt was lost may have another. */
+/** Whether a run whose attempt was lost may have another attempt. */
 export const mayBeginAgain = (work: Work): boolean => reasonToEnd(work) === null
 
 const reasonToEnd = ({ definition: { onWorkerLoss, retry }, attempt, losses }: Work) =>

@@ -1,7 +1,7 @@
 /**
- * Writes how attempts ended, in batches: while one statement is under way the outcomes of others gather
- * and go with the next, so the batch grows with the load and a lone outcome never waits. What cannot be
- * written is kept and tried again, never dropped; the fence makes a repetition harmless.
+ * Writes the outcomes of attempts in batches: while one statement is running, further outcomes gather for the next, so the
+ * batch grows with the load and a single outcome never waits. An outcome that cannot be written is kept and retried, never
+ * dropped; the fence makes repetitions harmless.
  */
 import type { Assurance, HoldingClock, Step } from '../runtime/clock.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -25,20 +25,23 @@ import { KeptOutcomes, withoutOutput } from './kept-outcomes.ts'
 import type { Verdict } from './verdict.ts'
 
 const BATCH = 1_000
-/** Characters of outputs and errors that one statement writes: most are none or some hundred, and few a hundred thousand. */
+/**
+ * Characters of outputs and errors that one statement writes: most outcomes have none or a few hundred, and a few have a
+ * hundred thousand.
+ */
 const MAX_CHARACTERS = 4 * 1024 * 1024
-/** With more than this waiting to be written, in number or length, nobody should take on anything that adds to it. */
+/** If more than this waits to be written, in number or length, no new run should be taken on. */
 const MAX_BACKLOG = 10_000
 const MAX_BACKLOG_CHARACTERS = 64 * 1024 * 1024
-/** Statements that write plain ends at the same time. */
+/** Number of statements that write plain ends concurrently. */
 const ABREAST = 2
 const IDLE_MS = 60_000
 /**
- * Under a steady load outcomes are written no oftener than this, unless something waits for them: a statement
- * for three costs nearly as much as one for thirty. A lone outcome does not wait.
+ * Under a steady load outcomes are written at most this often, unless something waits for them: a statement for three costs
+ * nearly as much as one for thirty. A single outcome does not wait.
  */
 const PACE_MS = 100
-/** So many are worth a statement at any time. */
+/** This many are worth a statement at any time. */
 const PLENTY = 300
 
 export interface OutcomeWriterOptions {
@@ -52,18 +55,18 @@ export class OutcomeWriter implements Service {
   readonly #options: OutcomeWriterOptions
   readonly #loop: Loop
   readonly #aside: SetAside<Ending | Retry>
-  /** Ends with nothing to say: they have a cheaper statement. */
+  /** Ends without output or error, for which there is a cheaper statement. */
   #plain: (Ending & PlainEnding)[] = []
   #endings: Ending[] = []
   #retries: Retry[] = []
-  /** What the database refuses even without its output. */
+  /** Outcomes that the database refuses even without their output. */
   readonly #kept: KeptOutcomes
   #waiting: (() => void)[] = []
-  /** How long all of it is that is not written yet. */
+  /** Total length of the outcomes that are not written yet. */
   #characters = 0
   #isUrgent = false
   #begunAt = Number.NEGATIVE_INFINITY
-  /** The next statement has its time, and no outcome needs to ask for it. */
+  /** Whether the next statement is scheduled, so that a new outcome need not wake the loop. */
   #isPaced = false
 
   constructor(options: OutcomeWriterOptions) {
@@ -79,20 +82,20 @@ export class OutcomeWriter implements Service {
     options.clock.onStep((step) => this.#correct(step))
   }
 
-  /** How many outcomes were found to be about runs that are somebody else's, since the start. */
+  /** Number of outcomes discarded since the start because another node leases the run. */
   dropped = 0
 
-  /** Outcomes that are not written yet. */
+  /** Number of outcomes not written yet. */
   get backlog(): number {
     return this.#unwritten + this.#kept.size
   }
 
-  /** Those of them that were not refused. */
+  /** Number of those that were not refused. */
   get #unwritten(): number {
     return this.#plain.length + this.#endings.length + this.#retries.length
   }
 
-  /** More waits to be written than may: nothing should be taken on that adds to it. */
+  /** Whether too much waits to be written, so that no new run should be taken on. */
   get isFull(): boolean {
     return this.backlog > MAX_BACKLOG || this.#characters > MAX_BACKLOG_CHARACTERS
   }
@@ -102,12 +105,12 @@ export class OutcomeWriter implements Service {
     return this.keeps(runId) || this.#isUnwritten(new Set([runId]))
   }
 
-  /** Whether the outcome of a run was refused, and is tried again now and then. */
+  /** Whether the outcome of a run was refused and is retried periodically. */
   keeps(runId: string): boolean {
     return this.#kept.has(runId)
   }
 
-  /** Resolves when every outcome of these runs was written, found to be somebody else's, or refused. */
+  /** Resolves when every outcome of these runs has been written, discarded as stale, or refused. */
   async written(runIds: ReadonlySet<string>): Promise<void> {
     while (this.#isUnwritten(runIds)) await this.#flushed()
   }
@@ -122,8 +125,8 @@ export class OutcomeWriter implements Service {
   }
 
   /**
-   * Resolves when everything handed over has been written. What is refused is tried once more; then its run is left to
-   * those who take back the runs of nodes that are gone.
+   * Resolves when all added outcomes have been written. A refused one is tried once more; then its run is left to be reclaimed
+   * as from a dead node.
    */
   async stop(): Promise<void> {
     this.#takeUpKept({ isAll: true })
@@ -169,7 +172,7 @@ export class OutcomeWriter implements Service {
     return this.#options.clock.assurance()
   }
 
-  /** What was not written yet may have happened after the database's clock was set. */
+  /** Corrects outcomes not written yet, which may have happened after the database's clock was set. */
   #correct(step: Step): void {
     for (const outcomes of [this.#plain, this.#endings, this.#retries])
       for (const outcome of outcomes) correct(outcome, step)
@@ -193,7 +196,7 @@ export class OutcomeWriter implements Service {
     return this.#unwritten > 0 ? 0 : this.#kept.nextInMs
   }
 
-  /** What was refused is tried again, when its rest is over. */
+  /** Retries refused outcomes whose rest is over. */
   #takeUpKept({ isAll }: { isAll: boolean }): void {
     if (this.#kept.size === 0) return
     const { endings, retries } = this.#kept.take(isAll)
@@ -202,7 +205,9 @@ export class OutcomeWriter implements Service {
     if (endings.length + retries.length > 0) this.#isUrgent = true
   }
 
-  /** Two statements at once when there is enough for both: one alone would leave the database half idle. */
+  /**
+   * Writes plain ends, with two statements at once if there are enough for both: one alone would leave the database half idle.
+   */
   async #writePlain(): Promise<void> {
     const batches = evenly(firstOf(this.#plain, ABREAST * BATCH, ABREAST * MAX_CHARACTERS), BATCH)
     const results = await Promise.allSettled(batches.map((batch) => this.#endPlain(batch)))
@@ -212,7 +217,10 @@ export class OutcomeWriter implements Service {
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 
-  /** Answers what this statement cannot end, or the database refuses: it is left to the one that can tell why. */
+  /**
+   * Returns the ends that this statement cannot write or the database refuses: the general statement handles them and reports
+   * why.
+   */
   async #endPlain(batch: readonly (Ending & PlainEnding)[]): Promise<readonly Ending[]> {
     try {
       const [written] = await this.#options.db.run(endPlainRuns(batch, this.#assurance))
@@ -265,7 +273,8 @@ export class OutcomeWriter implements Service {
     const retried = await this.#options.db.run(retryRuns(retries, this.#assurance))
     const written = new Map(retried.map(({ runId, shard }) => [runId, shard]))
     if (retried[0]?.hasFreedGates) this.#options.wakeUps.announceReady()
-    // What was not taken was cancelled meanwhile, and ends so, or is no longer ours, and then this does nothing.
+    // A run that was not retried was cancelled meanwhile, and ends as cancelled, or is no longer leased here, and then this
+    // does nothing.
     for (const retry of retries) if (!written.has(retry.runId)) this.#endings.push(cancelledInstead(retry))
     return retries.flatMap(({ runId, retryAt }) => {
       const shard = written.get(runId)
@@ -273,7 +282,10 @@ export class OutcomeWriter implements Service {
     })
   }
 
-  /** An outcome that is refused, and is alone, is written without what the attempt had to say: how it ended counts more. */
+  /**
+   * Writes outcomes; a single outcome that is refused is written without its output, because how the attempt ended matters
+   * more.
+   */
   async #asMuchAsCan<T extends Ending | Retry>(
     part: readonly T[],
     write: (part: readonly T[]) => Promise<void>,
@@ -297,7 +309,7 @@ export class OutcomeWriter implements Service {
 
 type Outcome = Pick<Ending, 'output' | 'error'>
 
-/** The outcome with what it has to say as text; most have nothing to say. What cannot be made into text is left out. */
+/** Returns the outcome with its output and error as text; most have neither. A value that cannot be serialised is left out. */
 function asText<T extends Ending | Retry>(outcome: T): T {
   const { output, error } = outcome
   if (output === null && error === null) return outcome
@@ -311,20 +323,20 @@ function asText<T extends Ending | Retry>(outcome: T): T {
 const lengthOf = ({ output, error }: Outcome): number =>
   (outcomeText(output)?.json.length ?? 0) + (outcomeText(error)?.json.length ?? 0)
 
-/** The first so many, unless they are too long together. */
+/** Returns the first outcomes, up to a number and a total length. */
 function firstOf<T extends Outcome>(outcomes: readonly T[], most: number, characters = MAX_CHARACTERS): T[] {
   const first = outcomes.slice(0, most)
   return first.slice(0, countWithin(first, characters, lengthOf))
 }
 
-/** As few parts as can be of at most so many, none much smaller than the others. */
+/** Splits items into as few parts as possible of at most `most` items, of about equal size. */
 function evenly<T>(items: readonly T[], most: number): T[][] {
   const parts = Math.ceil(items.length / most)
   const size = Math.ceil(items.length / parts)
   return Array.from({ length: parts }, (_, i) => items.slice(i * size, (i + 1) * size))
 }
 
-/** Some items without those of a part, which mostly are the first. */
+/** Returns the items without those of a part, which usually are the first ones. */
 function without<T>(items: T[], part: readonly unknown[]): T[] {
   if (part.length === 0) return items
   if (items[0] === part[0] && items[part.length - 1] === part.at(-1)) return items.slice(part.length)
@@ -332,7 +344,10 @@ function without<T>(items: T[], part: readonly unknown[]): T[] {
   return items.filter((item) => !gone.has(item))
 }
 
-/** Gives an outcome the instants that the database's clock tells since it was set; it stays the same object, which may be under way. */
+/**
+ * Corrects the instants of an outcome after the database's clock was set. It changes the object itself, which may be part of a
+ * running statement.
+ */
 function correct(outcome: Ending | Retry, { byMs, assuredUntil }: Step): void {
   const shift = (at: number) => (at > assuredUntil ? at + byMs : at)
   const startedAt = outcome.startedAt === null ? null : shift(outcome.startedAt)

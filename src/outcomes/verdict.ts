@@ -1,4 +1,4 @@
-/** What an attempt's outcome means for its run. Pure: time and chance are arguments. */
+/** Determines what an attempt's outcome means for its run. Pure: time and randomness are arguments. */
 
 import { mayRetry, retryDelay } from '../core/policy/retry-policy.ts'
 import { failedAttempts } from '../core/policy/worker-loss.ts'
@@ -7,11 +7,11 @@ import { durationMs, retryPolicyOf } from '../core/task/task.ts'
 import type { Ending, Retry } from '../store/agenda/outcomes.ts'
 import type { Work } from '../transport/transport.ts'
 
-/** An attempt that is over, and what it was about. */
+/** An attempt that has ended, with its run. */
 export interface EndedAttempt {
   readonly work: Work
   readonly outcome: Outcome
-  /** Null when it was stopped before it began. */
+  /** Null if it was stopped before it began. */
   readonly startedAt: number | null
   readonly endedAt: number
 }
@@ -20,11 +20,13 @@ export type Verdict =
   | {
       readonly kind: 'end'
       readonly ending: Ending
-      /** Something waits for this end: the next row of a chain, a place behind a gate, an occurrence that comes soon. */
+      /**
+       * Whether something waits for this end: the next row of a chain, a slot behind a gate, or an occurrence that comes soon.
+       */
       readonly isAwaited: boolean
     }
   | { readonly kind: 'retry'; readonly retry: Retry }
-  /** The run is no longer this worker's; there is nothing to say about it. */
+  /** The run is no longer leased to this worker; nothing is written. */
   | { readonly kind: 'nothing' }
 
 export function judge(attempt: EndedAttempt, random: () => number, newId: () => string): Verdict {
@@ -92,7 +94,10 @@ function end(
   return { kind: 'end', ending, isAwaited }
 }
 
-/** A task whose next occurrence comes within this time is not to find the last one unfinished only on paper. */
+/**
+ * If a task's next occurrence comes within this time, the end of its run is written at once, so that the run does not appear
+ * unfinished.
+ */
 const SOON_MS = 1_000
 
 function recursSoon({ definition: { schedule } }: Work): boolean {

@@ -1,14 +1,14 @@
 /**
- * Keeps outgoing requests away from addresses a task must not reach: the machine itself, its private
- * network, and cloud metadata services, whose answers are credentials.
+ * Keeps outgoing requests away from addresses that a task must not reach: the machine itself, its private network, and cloud
+ * metadata services, whose responses contain credentials.
  *
- * The guard sits in the connector because every connection passes there; a DNS hook alone is not called
- * for IP literals. Three checks must all pass: a literal address before connecting, every address a name
- * resolves to (one forbidden answer refuses them all, and the connection uses the checked answers, so a
- * second lookup cannot differ), and the far end of the connected socket.
+ * The guard is part of the connector because every connection goes through it; a DNS hook alone is not called for IP literals.
+ * Three checks must all pass: a literal address before connecting; every address that a name resolves to (one forbidden address
+ * rejects them all, and the connection uses the checked addresses, so a second lookup cannot differ); and the remote end of the
+ * connected socket.
  *
- * Which addresses those are is told by core/address.ts. Where Belfry itself listens no address of this machine is called,
- * whatever the policy says: whoever can make it call could otherwise do what only the machine's own users may.
+ * core/address.ts defines which addresses are forbidden. On the ports that Belfry itself listens on, no address of this machine
+ * is called, whatever the policy: a task could otherwise do what only local users of the machine may.
  */
 import { isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -21,7 +21,7 @@ import type { Shortage } from './shortage.ts'
 
 export type Connector = ReturnType<typeof buildConnector>
 
-/** Refused before any byte was sent. `kind` names the range in words, such as `link-local`. */
+/** Thrown before any byte was sent. `kind` names the range in words, such as `link-local`. */
 export class ForbiddenAddressError extends Error {
   readonly code = 'forbidden_address'
   readonly kind: string
@@ -33,21 +33,21 @@ export class ForbiddenAddressError extends Error {
   }
 }
 
-/** What a connector goes by, and whom it tells. */
+/** The policy of a connector, and its callbacks. */
 export interface GuardOptions extends AddressPolicy {
-  /** Ports that nothing on this machine is called on, because Belfry itself listens there. */
+  /** Ports of this machine that must not be called, because Belfry itself listens there. */
   readonly own: OwnPorts
   readonly resolver: NameResolver
   readonly shortage: Shortage
   readonly timeoutMs: number
-  /** Hears where each connection to an origin has led. */
+  /** Called with the address that each connection to an origin has reached. */
   readonly onConnected: (origin: string, address: string) => void
 }
 
-/** Why an address may not be reached, or undefined. */
+/** Returns why an address may not be reached; undefined if it may. */
 export type Judge = (address: string) => string | undefined
 
-/** Judges the addresses that a connection to a port leads to. */
+/** Returns the judge for connections to a port. */
 export function judgeOf(port: number, policy: AddressPolicy, own: OwnPorts): Judge {
   const judgeElsewhere: Judge = (address) => forbiddenKind(address, policy)
   return own.has(port) ? (address) => judgeElsewhere(address) ?? ownKind(address) : judgeElsewhere
@@ -70,7 +70,7 @@ export function guardedConnector(guard: GuardOptions): Connector {
     const isOwnPort = own.has(portOf(options))
     const judge = isOwnPort ? judgeHere : judgeElsewhere
     const kind = isIP(options.hostname) === 0 ? undefined : judge(options.hostname)
-    // Later, because undici expects no answer before its own call has returned.
+    // Deferred, because undici expects the callback only after its call has returned.
     if (kind !== undefined) return process.nextTick(callback, new ForbiddenAddressError(kind), null)
 
     const connect = isOwnPort ? here : elsewhere
@@ -91,7 +91,7 @@ export function guardedConnector(guard: GuardOptions): Connector {
   }
 }
 
-/** Interfaces come and go, so they are asked each time; only calls to a port of our own get here. */
+/** Interfaces can change, so they are listed each time; only calls to Belfry's own ports get here. */
 function ownKind(address: string): string | undefined {
   const local = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
   const isOwn = isOfThisMachine(
@@ -104,15 +104,15 @@ function ownKind(address: string): string | undefined {
 const portOf = ({ port, protocol }: { port: string; protocol: string }) =>
   Number(port) || (protocol === 'https:' ? 443 : 80)
 
-/** What a name may not resolve to. */
+/** Returns the check for the addresses that a name resolves to. */
 export const refusing = (judge: Judge) => (address: string) => {
   const kind = judge(address)
   return kind === undefined ? undefined : new ForbiddenAddressError(kind)
 }
 
-/** Why a connected socket must be closed again, judged by its far end. */
+/** Returns why a connected socket must be closed again, judged by its remote address. */
 export function refusalOf(socket: Socket, judge: Judge): Error | undefined {
-  // A socket without a remote address was closed by the far end the moment it opened.
+  // A socket without a remote address was closed by the remote end as soon as it opened.
   if (socket.remoteAddress === undefined) {
     return Object.assign(new Error('closed while connecting'), { code: 'ECONNRESET' })
   }

@@ -3,12 +3,15 @@ import type { Connector } from './address-guard.ts'
 import { ProtocolViolation } from './http-failure.ts'
 
 /**
- * All that one answer may come to on the wire. Heads and bodies have tighter bounds of their own and are cut before; this
- * one is for what the parser never speaks of, such as an extension of a chunk that has no end.
+ * Maximum total size of a response on the wire. Heads and bodies have lower limits and are cut off earlier; this one covers
+ * bytes that the parser does not report, such as an endless chunk extension.
  */
 export const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
-/** A connector whose sockets end an answer that is larger than any may be. An answer begins when a request is written. */
+/**
+ * Wraps a connector so that its sockets fail when a response exceeds the limit. A response is counted from the last write of a
+ * request.
+ */
 export function boundingAnswers(connect: Connector): Connector {
   return (options, callback) =>
     connect(options, (...result) => {

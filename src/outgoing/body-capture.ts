@@ -4,15 +4,15 @@ import { isUtf8 } from 'node:buffer'
 export const MAX_KEPT_BODY_BYTES = 16 * 1024
 
 /**
- * How much more is read and thrown away so that the connection can be used again. A body that is longer
- * still costs more than a new connection, so the socket is destroyed instead.
+ * How much more is read and discarded so that the connection can be reused. For an even longer body a new connection is
+ * cheaper, so the socket is destroyed.
  */
 export const MAX_DRAINED_BODY_BYTES = 1024 * 1024
 
-/** How many pieces a body may come in; a million chunks of one byte cost more than their bytes. */
+/** Maximum number of chunks of a body; a million one-byte chunks cost more than their bytes. */
 export const MAX_BODY_CHUNKS = 16 * 1024
 
-/** A kept body: text when it is valid UTF-8, base64 otherwise. */
+/** A captured body: text if it is valid UTF-8, base64 otherwise. */
 export interface CapturedBody {
   readonly body: string
   /** Present when the bytes are not text. */
@@ -43,7 +43,7 @@ export class BodyCapture {
     this.#keptBytes += wanted.length
   }
 
-  /** Whether reading on would cost more than the connection is worth. */
+  /** Whether reading further would cost more than a new connection. */
   get isExhausted(): boolean {
     return (
       this.#seenBytes > MAX_KEPT_BODY_BYTES + MAX_DRAINED_BODY_BYTES || this.#seenChunks > MAX_BODY_CHUNKS
@@ -70,7 +70,7 @@ export class BodyCapture {
   }
 }
 
-/** The length without a UTF-8 character that the cut left incomplete at the end. */
+/** Returns the length without a UTF-8 character that the cut left incomplete at the end. */
 function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0

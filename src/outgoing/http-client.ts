@@ -1,13 +1,13 @@
 /**
- * The one HTTP client of a process: pooled keep-alive connections, bounded answers, no decompression, and a
- * guard on every connection. It follows no redirects: whoever does sends a request for each, and each is guarded.
+ * The HTTP client of a process: pooled keep-alive connections, bounded responses, no decompression, and a guard on every
+ * connection. It does not follow redirects: a caller that does sends a request for each, and each is guarded.
  *
- * It speaks undici's `dispatch` rather than `request`, which builds a stream for every body: over six rounds
- * of 64 connections posting to a raw local sink, a call cost 36 µs of CPU with one and 50 µs with the other.
+ * It uses undici's `dispatch` rather than `request`, which creates a stream for every body: over six rounds of 64 connections
+ * posting to a raw local sink, a call cost 36 µs of CPU with `dispatch` and 50 µs with `request`.
  *
- * A request is written at most once. It is given to another connection only while none of its bytes has
- * been sent, as when a kept connection turns out to be closed; after that even a GET is not repeated
- * here, because the far end may have acted on it and every repetition must be an attempt of its own.
+ * A request is written at most once. It moves to another connection only while none of its bytes has been sent, for example
+ * when a kept connection turns out to be closed. After that not even a GET is repeated here, because the receiver may have
+ * acted on it and every repetition must be an attempt of its own.
  */
 
 import { LRUCache } from 'lru-cache'
@@ -25,20 +25,20 @@ import { type Confinement, type ProjectNetworks, UNCONFINED } from './project-ne
 import { Shortage } from './shortage.ts'
 
 export const CONNECT_TIMEOUT_MS = 10_000
-/** How long a body may stand still. The whole exchange is limited by the attempt's own signal. */
+/** How long a body may make no progress. The whole exchange is limited by the attempt's own signal. */
 export const BODY_IDLE_TIMEOUT_MS = 300_000
-/** How long an unused connection is kept: less than the 5 s after which many servers close theirs. */
+/** How long an unused connection is kept: less than the 5 s after which many servers close idle connections. */
 export const KEEP_ALIVE_MS = 4_000
-/** The longest a server's own keep-alive hint can extend that. */
+/** The maximum to which a server's keep-alive hint can extend that. */
 export const MAX_KEEP_ALIVE_MS = 60_000
 export const MAX_HEADER_BYTES = 16 * 1024
 export const MAX_HEADER_COUNT = 512
-/** Interim answers (1xx) accepted before the final one. */
+/** Maximum number of interim responses (1xx) before the final one. */
 export const MAX_INTERIM_RESPONSES = 16
-/** How often a request of which nothing was sent moves to another connection. */
+/** How many times a request of which nothing was sent may move to another connection. */
 export const MAX_UNSENT_MOVES = 2
 
-/** Where a request goes, taken apart once for all requests that go there. */
+/** Where a request goes, parsed once for all requests to the same URL. */
 export interface Target {
   readonly url: URL
   readonly origin: string
@@ -57,21 +57,21 @@ export const targetOf = (url: URL): Target => ({
 export interface HttpRequest {
   readonly target: Target
   readonly method: string
-  /** Names and values in turn. */
+  /** Names and values alternately. */
   readonly headers: string[]
   readonly body: string | undefined
   readonly signal: StopSignal
-  /** Whose request it is: projects may be confined to some of the private networks. */
+  /** The project that sends the request: projects may be restricted to some of the private networks. */
   readonly projectId?: string | undefined
-  /** Whether it must not reach loopback and private networks, although the policy would allow it. */
+  /** Whether it must not reach loopback and private networks, even if the policy allows them. */
   readonly onlyPublic?: boolean
-  /** How long it may take until the first byte is sent; waiting for a free connection counts. */
+  /** Timeout until the first byte is sent, including the wait for a free connection. */
   readonly connectTimeoutMs?: number | undefined
-  /** How long it may take from then until the head of the answer is there, however slowly it comes. */
+  /** Timeout from then until the complete head of the response has arrived. */
   readonly firstByteTimeoutMs?: number | undefined
 }
 
-/** What is kept of an answer. */
+/** The part of a response that is kept. */
 export interface HttpResponse extends CapturedBody {
   readonly status: number
   readonly headers: Readonly<Partial<Record<KeptHeader, string>>>
@@ -79,38 +79,38 @@ export interface HttpResponse extends CapturedBody {
 }
 
 export type HttpResult =
-  /** An answer arrived, whatever its status; a body longer than our bounds counts as arrived. */
+  /** A response arrived, whatever its status; a body longer than the limits counts as arrived. */
   | { readonly ok: true; readonly response: HttpResponse }
-  /** No whole answer arrived; `response` is what did, when its head was complete. */
+  /** No complete response arrived; `response` is what did, if its head was complete. */
   | { readonly ok: false; readonly failure: HttpFailure; readonly response?: HttpResponse }
 
 export interface HttpClientOptions extends AddressPolicy {
-  /** Where this process itself listens, and is not called. */
+  /** The ports that this process itself listens on, which must not be called. */
   readonly own?: OwnPorts | undefined
   readonly projectNetworks?: ProjectNetworks | undefined
-  /** Shared with everything else in this process that calls names. */
+  /** Shared with all other code in this process that resolves names. */
   readonly resolver?: NameResolver | undefined
   readonly connectTimeoutMs?: number
   readonly bodyIdleTimeoutMs?: number
-  /** Connections to one origin, and connections without a request to all of them; requests over the first wait. */
+  /** Maximum connections per origin, and maximum idle connections in total. Requests beyond the first limit wait. */
   readonly connectionsPerOrigin?: number | undefined
   readonly idleConnections?: number | undefined
 }
 
 type PoolsOptions = Omit<HttpClientOptions, keyof AddressPolicy>
 
-/** Origins of which is remembered where they led; one that is forgotten counts as public. */
+/** Number of origins whose address class is cached; an origin that is not cached counts as public. */
 const MAX_KNOWN_ORIGINS = 1_000
-/** Of so many confinements the connectors are kept. */
+/** Number of confinements whose connectors are cached. */
 const MAX_CONFINEMENTS = 1_000
 
 export class HttpClient {
   readonly #pools: OriginPools
-  /** For requests that must not reach what others may. */
+  /** For requests that must not reach private networks. */
   readonly #publicPools: OriginPools
   readonly #policy: AddressPolicy
   readonly #projectNetworks: ProjectNetworks
-  /** How those connect who are confined, by the key of their confinement. */
+  /** Connectors of confined projects, by the key of the confinement. */
   readonly #separate = new LRUCache<string, Separate>({ max: MAX_CONFINEMENTS })
   readonly #connectorFor: (policy: AddressPolicy) => Connector
   readonly #shortage = new Shortage()
@@ -144,7 +144,7 @@ export class HttpClient {
     return new OriginPools({
       connect: this.#connectorFor(policy),
       bodyTimeout: bodyIdleTimeoutMs ?? BODY_IDLE_TIMEOUT_MS,
-      // A receiver may work for as long as the attempt allows before it answers.
+      // A receiver may work for as long as the attempt allows before it responds.
       headersTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
@@ -155,7 +155,7 @@ export class HttpClient {
     })
   }
 
-  /** Sends one request and waits for its answer; never rejects for what the far end does. */
+  /** Sends one request and waits for its response; never rejects because of what the remote end does. */
   send(request: HttpRequest): Promise<HttpResult> {
     return new Promise((resolve) => {
       new Call(request, this.#leaseFor(request), this.#shortage, resolve).start()
@@ -168,7 +168,7 @@ export class HttpClient {
     return this.#pools.lease(origin, confinement && this.#separateFor(confinement))
   }
 
-  /** Connections that reach less than those of others are not shared with them. */
+  /** Confined requests do not share connections with other requests. */
   #separateFor({ key, networks }: Confinement): Separate {
     const known = this.#separate.get(key)
     if (known) return known
@@ -178,17 +178,17 @@ export class HttpClient {
     return separate
   }
 
-  /** Whether an origin is known to be in a private network; one that was ever found elsewhere is not. */
+  /** Whether an origin is known to be in a private network; false if a connection ever reached a public address. */
   isPrivate(origin: string): boolean {
     return this.#isPrivate.get(origin) === true
   }
 
-  /** Origins with open connections or requests under way. */
+  /** Number of origins with open connections or requests in progress. */
   get openOrigins(): number {
     return this.#pools.size + (this.#publicPools === this.#pools ? 0 : this.#publicPools.size)
   }
 
-  /** Connections that are kept although nobody uses them. */
+  /** Number of connections that are kept without a request. */
   get idleConnections(): number {
     return (
       this.#pools.idleConnections +
@@ -196,7 +196,7 @@ export class HttpClient {
     )
   }
 
-  /** Ends every connection at once; called when the worker stops. */
+  /** Closes every connection at once; called when the worker stops. */
   async close(): Promise<void> {
     await Promise.all([this.#pools.close(), this.#publicPools.close()])
   }
@@ -209,8 +209,8 @@ type KeptHeader = (typeof KEPT_HEADERS)[number]
 const SETTLED = new Error('settled')
 
 /**
- * One exchange: waiting for a connection, sent, answered in part, settled. The first ending to come
- * settles it, and what undici reports afterwards is ignored.
+ * One exchange: waiting for a connection, sent, partly answered, settled. The first result settles it; what undici reports
+ * afterwards is ignored.
  */
 class Call implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest
@@ -251,7 +251,7 @@ class Call implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Thrown before the first byte, an error drops the request and leaves the connection to others.
+    // An error thrown before the first byte drops the request and keeps the connection usable.
     if (this.#settled) throw SETTLED
     this.#controller = controller
     if (this.#connectLimit !== undefined) clearTimeout(this.#connectLimit)
@@ -286,7 +286,8 @@ class Call implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
     if (this.#settled) return
-    // Their content-length speaks of a body that is not sent; undici misses it and takes that for a cut.
+    // The content-length of these statuses describes a body that is not sent; undici overlooks this and reports a truncated
+    // body.
     if (this.#status === 304 || this.#status === 204) {
       this.onResponseEnd()
       return
@@ -314,7 +315,7 @@ class Call implements Dispatcher.DispatchHandler {
     this.#controller?.abort(SETTLED)
   }
 
-  /** While this process has no socket to give, nobody knows how fast the target would have been. */
+  /** While this process has no sockets left, the failure says nothing about the target's speed. */
   #notConnected(): Error {
     const code = this.#shortage.isNow ? 'EMFILE' : 'UND_ERR_CONNECT_TIMEOUT'
     return Object.assign(new Error('not connected in time'), { code })

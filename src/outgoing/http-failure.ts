@@ -1,7 +1,6 @@
 /**
- * Turns whatever a connection can die of into an error with a stable code and a sentence a person can act
- * on. The sentence names the host the task named, never the address behind it: what an internal name
- * resolves to is not the task owner's to learn.
+ * Maps every failure of a connection to an error with a stable code and a message that users can act on. The message names the
+ * host as the task does, never the address behind it: the task's owner must not learn what an internal name resolves to.
  */
 import { errors } from 'undici'
 import type { AttemptError } from '../core/run/outcome.ts'
@@ -27,7 +26,7 @@ export const HTTP_FAILURE_CODES = [
 ] as const
 export type HttpFailureCode = (typeof HTTP_FAILURE_CODES)[number]
 
-/** A failed request, in words, and whether another attempt may help. */
+/** A failed request, as an error message, and whether another attempt may help. */
 export interface HttpFailure {
   readonly error: AttemptError & { readonly code: HttpFailureCode }
   readonly retryable: boolean
@@ -38,11 +37,11 @@ export interface FailedCall {
   readonly url: URL
   /** Whether a byte of the request may have reached the far end. */
   readonly sent: boolean
-  /** The status, when the head of an answer arrived. */
+  /** The status, if the head of a response arrived. */
   readonly status: number | undefined
 }
 
-/** A response that breaks a bound or a rule we hold ourselves. */
+/** A response that violates a limit or a rule of this client. */
 export class ProtocolViolation extends Error {
   readonly code = 'protocol_violation'
 }
@@ -59,7 +58,7 @@ export function describeFailure(cause: Error, call: FailedCall): HttpFailure {
   }
 }
 
-/** What another attempt cannot change. */
+/** Failures that another attempt cannot change. */
 const FINAL_CODES: ReadonlySet<HttpFailureCode> = new Set(['forbidden_address', 'invalid_request'])
 
 const CODES: Readonly<Record<string, HttpFailureCode>> = {
@@ -91,22 +90,22 @@ const CODES: Readonly<Record<string, HttpFailureCode>> = {
   protocol_violation: 'protocol_error',
 }
 
-/** OpenSSL's names for a handshake or a certificate that failed; Node passes them on as codes. */
+/** OpenSSL's codes for a failed handshake or certificate; Node passes them on. */
 const TLS_CODE =
   /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|EPROTO$|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)|SELF_SIGNED/
 
 function classify(cause: Error, { sent, status }: FailedCall): HttpFailureCode {
   const code = 'code' in cause ? String(cause.code) : ''
-  // The kernel gives up on connecting and on an established connection with the same code.
+  // The kernel uses this code both for connecting and for an established connection.
   if (code === 'ETIMEDOUT') return sent ? 'connection_reset' : 'connect_timeout'
-  // undici says "closed" and "answered with something else" with one code.
+  // undici uses this code both for a closed connection and for an invalid response.
   if (code === 'UND_ERR_SOCKET')
     return cause.message.startsWith('bad ') ? 'protocol_error' : 'connection_closed'
-  // Also how undici reports a malformed head that happened to contain a content-length.
+  // undici also reports a malformed head that contains a content-length this way.
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
     return status === undefined ? 'protocol_error' : 'connection_closed'
   }
-  // A parser error has no code of its own; this reason alone is an end rather than a violation.
+  // Parser errors have no distinct codes; only this reason means a closed connection rather than a violation.
   if (cause instanceof errors.HTTPParserError) {
     return cause.message.includes('Invalid EOF state') ? 'connection_closed' : 'protocol_error'
   }
@@ -166,7 +165,7 @@ function kindOf(cause: Error): string {
   return cause instanceof ForbiddenAddressError ? cause.kind : 'forbidden'
 }
 
-/** OpenSSL's messages carry its source file and line; its reason alone says what is wrong. */
+/** OpenSSL's messages contain its source file and line; the reason alone states the problem. */
 function reasonOf(cause: Error): string {
   return 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : cause.message
 }

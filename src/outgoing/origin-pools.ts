@@ -1,12 +1,14 @@
 import { Client, type Dispatcher } from 'undici'
 
-/** Connections to one origin at a time, unless told otherwise; further requests wait for one, inside their own time limit. */
+/** Default maximum of simultaneous connections to one origin; further requests wait for one, within their own timeout. */
 export const MAX_CONNECTIONS_PER_ORIGIN = 256
 
-/** Origins without a request that keep connections; beyond it the one unused longest gives its connections up. */
+/**
+ * Maximum number of origins without a request that keep connections; beyond it, the one unused longest closes its connections.
+ */
 export const MAX_IDLE_ORIGINS = 256
 
-/** Connections without a request, of all origins together; beyond it they are given up in the same order. */
+/** Maximum number of idle connections of all origins together; beyond it, connections are closed in the same order. */
 export const MAX_IDLE_CONNECTIONS = 1_024
 
 export interface OriginPoolsOptions extends Client.Options {
@@ -14,9 +16,9 @@ export interface OriginPoolsOptions extends Client.Options {
   readonly idleConnections?: number | undefined
 }
 
-/** Connections to an origin that are made in another way, and are not for everybody. */
+/** Connections to an origin that use another connector and are not shared with all requests. */
 export interface Separate {
-  /** Who may use them. */
+  /** Identifies the requests that may use them. */
   readonly key: string
   readonly connect: NonNullable<Client.Options['connect']>
 }
@@ -24,19 +26,19 @@ export interface Separate {
 /** The connections to one origin. */
 interface Origin {
   readonly name: string
-  /** The name, and who may use the connections if not everybody may. */
+  /** The name, followed by the key of the separate connections if there is one. */
   readonly key: string
   readonly options: Client.Options
-  /** Those without a request, the one used last at the end: it is taken first, so that others close when fewer are needed. */
+  /** Idle connections, the one used last at the end: it is taken first, so that the others close when fewer are needed. */
   readonly idle: Connection[]
-  /** All of them, also those that are about to connect. */
+  /** Number of all connections, including those that are about to connect. */
   open: number
   leases: number
-  /** Requests for which there is no connection yet. */
+  /** Requests that wait for a connection. */
   readonly waiting: Set<PoolLease>
 }
 
-/** One connection at most: undici connects again when it was closed. */
+/** At most one connection: undici reconnects when it was closed. */
 interface Connection {
   readonly client: Client
   readonly origin: Origin
@@ -54,7 +56,7 @@ export class PoolLease {
     this.#origin = origin
   }
 
-  /** Called again for a request of which nothing was sent. */
+  /** May be called again for a request of which nothing was sent. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.#connection ??= this.#pools.connectionTo(this.#origin)
     if (this.#connection) {
@@ -65,13 +67,13 @@ export class PoolLease {
     this.#origin.waiting.add(this)
   }
 
-  /** For the pools alone: a connection has come free. */
+  /** For the pools only: gives the lease a connection that became free. */
   proceed(connection: Connection): void {
     this.#connection = connection
     this.#send?.(connection)
   }
 
-  /** Only a connection whose response has come to its end is used again. */
+  /** Releases the lease. Only a connection whose response was complete is reused. */
   release({ isReusable }: { isReusable: boolean }): void {
     this.#origin.waiting.delete(this)
     this.#pools.giveBack(this.#origin, this.#connection, isReusable)
@@ -79,15 +81,15 @@ export class PoolLease {
 }
 
 /**
- * The connections, by origin. A request has one to itself. Those in use are bounded by the requests, however many origins hang; those
- * without a request are kept within bounds, and the origin that was unused for longest gives up its own first.
+ * The connections of each origin. Each request has a connection to itself. The number of connections in use is bounded by the
+ * requests, however many origins hang; idle ones are bounded, and the origin that was unused longest closes its own first.
  */
 export class OriginPools {
   readonly #options: Client.Options
   readonly #maxOpen: number
   readonly #maxIdle: number
   readonly #origins = new Map<string, Origin>()
-  /** Those without a request, the one unused longest first. */
+  /** Origins without a request, the one unused longest first. */
   readonly #unused = new Set<Origin>()
   readonly #clients = new Set<Client>()
   #idleConnections = 0
@@ -110,31 +112,31 @@ export class OriginPools {
     return new PoolLease(this, origin)
   }
 
-  /** Origins that are connected, or about to be. */
+  /** Number of origins that are connected or about to be. */
   get size(): number {
     return this.#origins.size
   }
 
-  /** Connections that are kept although nobody uses them. */
+  /** Number of connections that are kept without a request. */
   get idleConnections(): number {
     return this.#idleConnections
   }
 
-  /** Ends every connection at once, requests under way included. */
+  /** Closes every connection at once, including those with a request in progress. */
   async close(): Promise<void> {
     this.#origins.clear()
     this.#unused.clear()
     await Promise.all(Array.from(this.#clients, (client) => client.destroy()))
   }
 
-  /** For leases alone: a connection, unless there are as many as may be. */
+  /** For leases only: returns a connection; undefined if the maximum is reached. */
   connectionTo(origin: Origin): Connection | undefined {
     const idle = origin.idle.pop()
     if (idle !== undefined) this.#idleConnections--
     return idle ?? (origin.open < this.#maxOpen ? this.#open(origin) : undefined)
   }
 
-  /** For leases alone. */
+  /** For leases only: takes a connection back. */
   giveBack(origin: Origin, connection: Connection | undefined, isReusable: boolean): void {
     origin.leases--
     if (connection !== undefined) {
@@ -142,7 +144,7 @@ export class OriginPools {
         origin.idle.push(connection)
         this.#idleConnections++
       } else this.#giveUp(connection)
-      // Not at once: undici does not expect another request before it has done with this one.
+      // Deferred, because undici does not expect another request before it has finished with this one.
       if (origin.waiting.size > 0) queueMicrotask(() => this.#serve(origin))
     }
     if (origin.leases === 0) this.#rest(origin)
@@ -168,7 +170,7 @@ export class OriginPools {
     return connection
   }
 
-  /** A connection ended that nobody uses. */
+  /** Removes a connection that ended while it was idle. */
   #forgetIdle(connection: Connection): void {
     const { origin } = connection
     const index = origin.idle.indexOf(connection)
@@ -179,14 +181,14 @@ export class OriginPools {
     if (origin.leases === 0) this.#rest(origin)
   }
 
-  /** Requests under way finish. */
+  /** Closes a connection; requests in progress finish. */
   #giveUp({ client, origin }: Connection): void {
     origin.open--
     const forget = () => this.#clients.delete(client)
     client.close().then(forget, forget)
   }
 
-  /** An origin has no request: without connections nothing is left of it. */
+  /** Handles an origin without a request; if it has no connections either, it is removed. */
   #rest(origin: Origin): void {
     if (origin.idle.length === 0) {
       this.#unused.delete(origin)
@@ -201,7 +203,7 @@ export class OriginPools {
     }
   }
 
-  /** Where no origin is without a request, the connections that became idle are those of the origin that was used last. */
+  /** Closes excess idle connections. If every origin has a request, the excess comes from the origin that was used last. */
   #shrink(last: Origin): void {
     while (this.#idleConnections > this.#maxIdle) {
       const [longest = last] = this.#unused

@@ -1,26 +1,26 @@
 /**
- * Which private networks the calls of a project may reach, where it says so itself. A project can only give up what the
- * installation allows: both are asked. Where no project says anything it costs a look at an empty map.
+ * The private networks that the calls of a project may reach, if the project restricts them. A project can only restrict what
+ * the installation allows: both are checked. If no project has restrictions, the cost is a lookup in an empty map.
  */
 import { type Network, networkText, parseNetwork } from '../core/values/network.ts'
 
-/** The private networks that some requests must not leave. */
+/** The only private networks that some requests may reach. */
 export interface Confinement {
-  /** The same for the same networks: what is connected under one is used by nobody else. */
+  /** Equal for equal networks. Connections made under one key are not shared with other requests. */
   readonly key: string
   readonly networks: readonly Network[]
 }
 
-/** Tells the networks of projects. */
+/** Looks up the networks of projects. */
 export interface ProjectNetworks {
-  /** Undefined for a project that says nothing. */
+  /** Returns undefined for a project without restrictions. */
   of(projectId: string): Confinement | undefined
 }
 
-/** For requests of no project. */
+/** For requests that belong to no project. */
 export const UNCONFINED: ProjectNetworks = { of: () => undefined }
 
-/** What cannot be read allows nothing. */
+/** Parses a confinement; networks that cannot be parsed are not allowed. */
 export function confinementOf(texts: readonly string[]): Confinement {
   const networks = texts.flatMap((text) => parseNetwork(text) ?? [])
   return { key: networks.map(networkText).sort().join(' '), networks }

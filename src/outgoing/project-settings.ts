@@ -6,10 +6,13 @@ import { type OutgoingSettings, outgoingSettings } from '../store/projects/proje
 import type { Logger } from '../telemetry/logger.ts'
 import { type Confinement, confinementOf, type ProjectNetworks } from './project-networks.ts'
 
-/** How often projects are read: by then every node follows a change. */
+/** Polling interval: every node applies a change within this time. */
 const EVERY_MS = 5_000
 
-/** Follows what projects say about their calls: the networks that these may reach, and the mail server. It has read them once before its start is over. */
+/**
+ * Keeps the projects' settings for their calls: the networks these may reach, and the mail server. `start` resolves after the
+ * first read.
+ */
 export class ProjectSettings extends LoopService implements ProjectNetworks {
   readonly #db: Queryable
   #confined: ReadonlyMap<string, Confinement> = new Map()
@@ -25,7 +28,7 @@ export class ProjectSettings extends LoopService implements ProjectNetworks {
     super.start()
   }
 
-  /** Reads the projects anew; tests call this instead of waiting. */
+  /** Rereads the projects; tests call this instead of waiting. */
   async runOnce(): Promise<undefined> {
     const rows = await this.#db.run(outgoingSettings())
     this.#confined = new Map(
@@ -40,7 +43,7 @@ export class ProjectSettings extends LoopService implements ProjectNetworks {
     return this.#confined.get(projectId)
   }
 
-  /** The mail server of a project as a target; undefined where it uses the one that the node is set up with. */
+  /** The mail server of a project as a target; undefined if it uses the one configured for the node. */
   mailTargetOf(projectId: string): string | undefined {
     return this.#mailTargets.get(projectId)
   }

@@ -5,8 +5,8 @@ const SECONDS = /^\d{1,15}$/
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{1,40} GMT$/
 
 /**
- * What `Retry-After` asks for in milliseconds, capped; undefined when it cannot be read. A date is
- * compared with the response's own `Date` when there is one, so that neither clock has to be right.
+ * Returns the delay that `Retry-After` asks for in milliseconds, capped; undefined if it cannot be parsed. A date is compared
+ * with the response's own `Date` if there is one, so that neither clock has to be right.
  */
 export function parseRetryAfter(
   value: string,

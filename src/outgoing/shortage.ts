@@ -1,6 +1,6 @@
 /**
- * What this process can run out of while it connects. That is nobody else's fault: a call that could not be made for it is
- * delayed, and says nothing about its target.
+ * Resources that this process can run out of while it connects. A call that fails for this reason is delayed and does not count
+ * against its target.
  */
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
@@ -13,7 +13,7 @@ export const SHORTAGE_RETRY_MS = 200
 
 export const isShortage = (error: object): boolean => 'code' in error && SHORTAGES.has(error.code)
 
-/** Whether no further file can be opened now. c-ares and getaddrinfo do not say when it is this that they failed for. */
+/** Whether no further file can be opened now. c-ares and getaddrinfo do not report that they failed for this reason. */
 export function isOutOfFiles(): boolean {
   try {
     closeSync(openSync(devNull, 'r'))
@@ -31,7 +31,7 @@ export class Shortage {
     return this.#waiting > 0
   }
 
-  /** A connector that tries again while there is a shortage, for as long as connecting may take. */
+  /** Wraps a connector so that it retries during a shortage, for as long as connecting may take. */
   outlasting(connect: Connector, timeoutMs: number): Connector {
     return (options, callback) => {
       const until = performance.now() + timeoutMs

@@ -1,6 +1,6 @@
 /**
- * Signs outgoing requests with the secrets in use that are bound to their origin, or else with those of their project. Where
- * there are no secrets it costs a look at an empty map.
+ * Signs outgoing requests with the valid secrets bound to their origin, or else with those of their project. If there are no
+ * secrets, the cost is a lookup in an empty map.
  */
 import {
   parseSecret,
@@ -17,16 +17,16 @@ import type { Queryable } from '../store/database/database.ts'
 import { type LiveSecret, liveSecrets } from '../store/projects/signing-secrets.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** In whose name a request is sent, and where. */
+/** The project that sends a request, and the origin it goes to. */
 export interface Recipient {
   readonly projectId: string
-  /** As browsers write it. */
+  /** As browsers serialise it. */
   readonly origin: string
 }
 
-/** Signs messages in the name of projects. */
+/** Signs messages on behalf of projects. */
 export interface Signer {
-  /** The value of `webhook-signature`; undefined where no secret is in use. */
+  /** Returns the value of `webhook-signature`; undefined if there is no valid secret. */
   sign(to: Recipient, message: SignedMessage): string | undefined
 }
 
@@ -41,17 +41,17 @@ function keysIn(secret: string): readonly SigningKey[] {
   return parsed.ok ? [signingKey(parsed.secret)] : []
 }
 
-/** Knows the keys of origins, for those who sign with keys of their own too. */
+/** Looks up the keys of origins, for code that also signs with keys of its own. */
 export interface EndpointKeys {
-  /** The key of a subscription itself. Throws where this node cannot read it. */
+  /** Returns the key of a subscription itself. Throws if this node cannot decrypt it. */
   ofSubscription(subscription: SubscriptionSecret): readonly SigningKey[]
-  /** The keys that are bound to the origin and in use. */
+  /** Returns the valid keys that are bound to the origin. */
   boundTo(recipient: Recipient): readonly SigningKey[]
 }
 
 const NO_KEYS: readonly SigningKey[] = []
 
-/** For what is not signed. */
+/** For requests that are not signed. */
 export const UNSIGNED: Signer & EndpointKeys = {
   sign: () => undefined,
   boundTo: () => NO_KEYS,
@@ -62,23 +62,23 @@ export interface SecretSignerOptions {
   readonly db: Queryable
   readonly clock: Clock
   readonly log: Logger
-  /** Reads the secrets that are encrypted. */
+  /** Decrypts stored secrets. */
   readonly vault: Vault
 }
 
-/** How often secrets are read: by then every worker knows a new one, and has forgotten one that was revoked. */
+/** Polling interval: within this time every worker uses a new secret and stops using a revoked one. */
 export const READ_SECRETS_EVERY_MS = 5_000
 
 interface Key {
-  /** Null: it cannot be read here. */
+  /** Null if this node cannot decrypt it. */
   readonly key: SigningKey | null
   readonly expiresAt: number | null
 }
 
-/** The keys of a project, by origin; those for all origins have none. */
+/** The keys of a project, by origin; null for those valid for all origins. */
 type KeysByOrigin = Map<string | null, Key[]>
 
-/** A signer that follows the secrets in the database. It has read them once before its start is over. */
+/** A signer that follows the secrets in the database. `start` resolves after the first read. */
 export class SecretSigner extends LoopService implements Signer, EndpointKeys {
   readonly #options: SecretSignerOptions
   #keys: ReadonlyMap<string, KeysByOrigin> = new Map()
@@ -93,7 +93,7 @@ export class SecretSigner extends LoopService implements Signer, EndpointKeys {
     super.start()
   }
 
-  /** Reads the secrets anew; tests call this instead of waiting. */
+  /** Rereads the secrets; tests call this instead of waiting. */
   async runOnce(): Promise<undefined> {
     const keys = new Map<string, KeysByOrigin>()
     for (const stored of await this.#options.db.run(liveSecrets())) {

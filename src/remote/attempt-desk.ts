@@ -1,6 +1,6 @@
 /**
- * Where single attempts are reported on, with their own tokens. Everything is decided by the row of the run in the agenda: an attempt
- * whose fence it no longer carries is over, and nothing that is said about it changes anything.
+ * Accepts reports about single attempts, authenticated by their own tokens. The run's row in the agenda decides everything: if
+ * it no longer has the fence of the attempt, the attempt is over and reports about it change nothing.
  */
 import type { TokenAttempt } from '../core/access/token-attempt.ts'
 import { Refusal } from '../core/errors.ts'
@@ -33,7 +33,7 @@ export interface AttemptDeskOptions {
 
 const MAX_REASON_CHARACTERS = 4_096
 
-/** What came of writing the end of an attempt. */
+/** The result of writing the end of an attempt. */
 interface Written {
   readonly isRetried: boolean
   readonly hasFreedGates: boolean
@@ -84,7 +84,7 @@ export class AttemptDesk implements AttemptReports {
     return { kind: 'failed', error: { code: 'program_failed', message }, retryable: true, output: null }
   }
 
-  /** Says why nothing can be said about an attempt any more. */
+  /** Rejects a report, with the reason why the attempt accepts no more. */
   async #refuse(attempt: TokenAttempt): Promise<never> {
     const [over] = await this.#options.db.run(wasLost(attempt))
     if (over?.isLost) throw gone({ id: attempt.workerId })
@@ -101,7 +101,7 @@ interface Ended {
   readonly endedAt: number
 }
 
-/** Null: the attempt was over before. */
+/** Writes the end of an attempt; returns null if the attempt was already over. */
 async function write(tx: Queryable, { work, verdict, endedAt }: Ended): Promise<Written | null> {
   if (verdict.kind === 'retry') {
     const { retry } = verdict
@@ -113,7 +113,7 @@ async function write(tx: Queryable, { work, verdict, endedAt }: Ended): Promise<
         due: [{ shard: row.shard, at: retry.retryAt }],
       }
   }
-  // What cannot be retried although its attempt goes on was cancelled.
+  // If a run cannot be retried although its attempt is current, it was cancelled.
   const ending = verdict.kind === 'end' ? verdict.ending : cancelledEnding(work, endedAt)
   const [result] = await tx.run(endRuns([ending]))
   if (!result?.ended) return null

@@ -1,13 +1,13 @@
 /**
- * Outcomes of remote attempts on their way to the database. They are written in batches with those of other requests, and
- * the request that reported them waits until they are stored, but not for long: a worker repeats a report without a response.
+ * Outcomes of remote attempts that are being written. They are written in batches with those of other requests, and the request
+ * that reported them waits until they are stored, but only for a limited time: a worker repeats a report that got no response.
  */
 import { Refusal } from '../core/errors.ts'
 import { OutcomeWriter, type OutcomeWriterOptions } from '../outcomes/outcome-writer.ts'
 import type { Verdict } from '../outcomes/verdict.ts'
 import type { Service } from '../runtime/service.ts'
 
-/** A request waits no longer than this for the database. */
+/** Maximum time that a request waits for the database. */
 const LONGEST_WRITE_MS = 10_000
 
 export class AwaitedOutcomes implements Service {
@@ -31,7 +31,7 @@ export class AwaitedOutcomes implements Service {
     return this.#writer.isFull
   }
 
-  /** How many outcomes were dropped so far because the run was no longer held with that fence. */
+  /** Number of outcomes dropped so far because the run was no longer leased with that fence. */
   get dropped(): number {
     return this.#writer.dropped
   }
@@ -51,7 +51,7 @@ export class AwaitedOutcomes implements Service {
     return this.#writer.keeps(runId)
   }
 
-  /** Resolves when nothing is being written about these runs. Refuses the request when that takes too long. */
+  /** Resolves when no outcome of these runs is being written any more. Rejects the request if that takes too long. */
   async untilStored(runIds: readonly string[]): Promise<void> {
     const stored = this.#writer.written(new Set(runIds)).then(() => {
       for (const runId of runIds) this.#beingWritten.delete(runId)

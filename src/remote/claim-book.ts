@@ -1,7 +1,7 @@
 /**
- * What became of each worker's latest claim, as the tables tell. A claim is made once, wherever and however often it is sent:
- * it is written down with its runs, or as empty, before it is answered, and whoever sends it again is answered from there. A claim
- * that arrived before another one of the same worker was answered is not made any more: the worker has gone on without it.
+ * Records the result of each worker's latest claim in the tables. A claim is made once, wherever and however often it is sent:
+ * it is stored with its runs, or as empty, before it is answered, and repetitions get the stored result. A claim that arrived
+ * before another one of the same worker was answered is no longer made: the worker has moved on.
  */
 
 import { Refusal } from '../core/errors.ts'
@@ -19,7 +19,7 @@ import {
 import type { RemoteWorker } from '../transport/remote-workers.ts'
 import type { WaitingClaim } from './waiting-claim.ts'
 
-/** What came of a look for runs: the answer to the claim, or nothing so far. */
+/** The result of a look for runs: the response to the claim, or nothing so far. */
 export interface Made extends Claim {
   readonly isAnswer: boolean
 }
@@ -33,18 +33,21 @@ export class ClaimBook {
     this.#db = db
   }
 
-  /** The worker's latest claim; refuses a worker that is dead. */
+  /** Returns the worker's latest claim; rejects a dead worker. */
   async latest(worker: RemoteWorker): Promise<LatestClaim> {
     const [latest] = await this.#db.run(latestClaim(worker.id))
     return living(worker, latest)
   }
 
-  /** What is left in the worker's hands of a claim that it has made before. */
+  /** Returns the runs of an earlier claim that the worker still has. */
   again(worker: RemoteWorker, { runIds }: LatestClaim, db: Queryable = this.#db): Promise<ClaimedRun[]> {
     return runIds.length === 0 ? Promise.resolve([]) : db.run(workHeldBy({ workerId: worker.id, runIds }))
   }
 
-  /** Makes a claim by what `take` finds. Nobody hears of runs that are taken for a worker that has hung up, so none are. */
+  /**
+   * Makes a claim with the runs that `take` finds. If the worker has disconnected, the transaction is rolled back, because
+   * nobody would receive the runs.
+   */
   async make(waiting: WaitingClaim, take: (tx: Queryable) => Promise<Claim>): Promise<Made> {
     const { worker, claim } = waiting
     try {
@@ -65,7 +68,7 @@ export class ClaimBook {
     }
   }
 
-  /** Ends a claim that has found nothing. The answer is what was made of it elsewhere in the last moment, if anything. */
+  /** Closes a claim that found nothing. Returns the runs if the claim was made elsewhere at the last moment. */
   async close(waiting: WaitingClaim): Promise<readonly ClaimedRun[]> {
     const { worker, claim, before } = waiting
     const closed = await this.#db.run(closeClaim({ id: worker.id, claimId: claim.requestId, before }))
@@ -73,7 +76,10 @@ export class ClaimBook {
     return (await this.#known(waiting, await this.latest(worker), this.#db)) ?? []
   }
 
-  /** Answers those of the claims that are decided, because they were made elsewhere or their worker has gone on or died. */
+  /**
+   * Answers those of the claims that are decided because they were made elsewhere, or because their worker has moved on or
+   * died.
+   */
   async answerDecided(claims: readonly WaitingClaim[]): Promise<void> {
     const rows = await this.#db.run(latestClaims(claims.map(({ worker }) => worker.id)))
     const byWorker = new Map(rows.map((row) => [row.id, row]))
@@ -88,7 +94,7 @@ export class ClaimBook {
     }
   }
 
-  /** The answer to a claim that is decided; undefined while it can still be made. */
+  /** Returns the response to a claim that is decided; undefined while it can still be made. */
   async #known(
     { worker, claim, before }: WaitingClaim,
     latest: LatestClaim,
@@ -99,7 +105,7 @@ export class ClaimBook {
   }
 }
 
-/** Whoever asked has hung up. */
+/** Thrown to roll back a claim whose client has disconnected. */
 const ABANDONED = new Error('the client of this claim has disconnected')
 
 function living(worker: RemoteWorker, latest: LatestClaim | undefined): LatestClaim {
@@ -107,7 +113,7 @@ function living(worker: RemoteWorker, latest: LatestClaim | undefined): LatestCl
   return latest
 }
 
-/** The worker was declared dead, or has left. */
+/** The rejection for a worker that was declared dead or has deregistered. */
 export const gone = ({ id }: Pick<RemoteWorker, 'id'>): Refusal =>
   new Refusal(
     'worker_gone',

@@ -1,7 +1,7 @@
 /**
- * What remote workers are given besides the run itself to perform an action: no more than this one attempt needs. For a program these are
- * addresses of its files, which are good for 20 minutes and for this attempt, and the token of the attempt; for a call its signature,
- * because the signing secrets of a project never leave the nodes.
+ * What remote workers are given in addition to the run to perform an action: only what this one attempt needs. For a program
+ * these are URLs of its files, valid for 20 minutes and for this attempt, and the token of the attempt; for a call its
+ * signature, because the signing secrets of a project never leave the nodes.
  */
 import { randomUUID } from 'node:crypto'
 import type { Action, ExecAction } from '../core/action/action.ts'
@@ -29,7 +29,7 @@ export interface GivenActionsOptions {
   readonly projectNetworks: ProjectNetworks
 }
 
-/** How long after its timeout an attempt can be reported on: the worker stops it and says so, or Belfry ends it. */
+/** How long after its timeout an attempt can be reported on: the worker stops it and reports, or Belfry ends it. */
 const REPORTING_MS = 15_000
 
 type Failure = Outcome & { readonly kind: 'failed' }
@@ -41,7 +41,7 @@ export class GivenActions {
     this.#options = options
   }
 
-  /** An action as a worker performs it, or what its attempt comes to without being performed. */
+  /** Returns an action as a worker performs it, or the failure of the attempt if it cannot be performed. */
   async of(
     worker: RemoteWorker,
     work: Work,
@@ -100,7 +100,7 @@ export class GivenActions {
     return { action, program: { files, attemptToken, hostId }, call: null }
   }
 
-  /** The body is given as text, so that what is sent is what was signed. */
+  /** Gives the body as text, so that the bytes sent are those that were signed. */
   #call(work: Work, action: Action, body: unknown): GivenAction | { failure: Failure } {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
     const origin = 'url' in action ? originOf(action.url) : null

@@ -1,4 +1,7 @@
-/** Turns the runs of a claim into what their worker is given: within the size of one response, with secrets, and not before they are due. */
+/**
+ * Turns the runs of a claim into the response to their worker: limited to the size of one response, with secrets filled in, and
+ * not before they are due.
+ */
 import { type Action, isLarge } from '../core/action/action.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { ClaimedRun } from '../core/run/claim.ts'
@@ -31,7 +34,7 @@ export interface GivenRunsOptions extends GivenActionsOptions {
   readonly lanes: LaneRegistry
 }
 
-/** Size of the definitions whose payloads are in one response. Runs beyond it are handed back, and claimed next time. */
+/** Maximum size of the definitions with payloads in one response. Runs beyond it are handed back and claimed next time. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 export class GivenRuns {
@@ -66,7 +69,7 @@ export class GivenRuns {
     this.#outcomes.add(work.runId, { kind: 'end', ending, isAwaited: true })
   }
 
-  /** As many of the runs as fit into one response. The others are handed back. */
+  /** Returns as many of the runs as fit into one response. The others are handed back. */
   async #withinBounds(works: readonly Work[]): Promise<readonly Work[]> {
     const bytesOf = ({ definition: { action } }: Work) => (isLarge(action) ? action.largeBytes : LARGE_BYTES)
     const count = countWithin(works, MAX_ANSWER_BYTES, bytesOf)
@@ -75,7 +78,7 @@ export class GivenRuns {
     return works.slice(0, count)
   }
 
-  /** Runs as their worker is given them. Payloads that were too large to be kept in memory are read now. */
+  /** Builds the runs for the response. Payloads that were too large to be kept in memory are read now. */
   async #wholeOf(worker: RemoteWorker, works: readonly Work[]): Promise<RemoteRun[]> {
     const large = works.filter(({ definition }) => isLarge(definition.action))
     const read = large.length === 0 ? [] : await this.#options.definitions.whole(large)
@@ -96,7 +99,9 @@ export class GivenRuns {
     return given
   }
 
-  /** Emails with labels have lanes of their own. An email that an older build put into a lane of workers is moved there. */
+  /**
+   * Emails with labels have lanes of their own. An email that an older build put into a lane of remote workers is moved there.
+   */
   async #leaveToNodes(work: Work): Promise<void> {
     const { db, lanes } = this.#options
     const lane = laneOf(work.definition.projectId, work.definition)
@@ -104,7 +109,7 @@ export class GivenRuns {
     await this.#handBack([{ ...work, movedTo: lane.id }])
   }
 
-  /** A run as its worker is given it, or how its attempt ends without that. */
+  /** Returns a run for the response, or the failure with which its attempt ends. */
   async #present(worker: RemoteWorker, work: Work, whole: Action) {
     const filled = await this.#secrets.fill(work, whole)
     if (filled.failure || filled.action.type === 'handler')
@@ -113,7 +118,10 @@ export class GivenRuns {
     return 'failure' in given ? given : presentRun(work, filled.action, given)
   }
 
-  /** A retryable failure is this node's: the run is handed back for another node to give. Any other ends the attempt. */
+  /**
+   * A retryable failure concerns this node only: the run is handed back so that another node can give it. Any other failure
+   * ends the attempt.
+   */
   async #refuse(work: Work, outcome: Outcome & { readonly kind: 'failed' }): Promise<void> {
     if (outcome.retryable) return this.#handBack([work])
     const now = this.#options.clock.now()

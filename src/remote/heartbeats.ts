@@ -1,4 +1,6 @@
-/** Heartbeats of remote workers: what they hold, how far their runs are, and what they learn about them. */
+/**
+ * Handles heartbeats of remote workers: the runs they perform, the progress of these runs, and what they are told about them.
+ */
 import type { Clock } from '../runtime/clock.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { beatNaming } from '../store/nodes/named-runs.ts'
@@ -20,7 +22,7 @@ export interface HeartbeatsOptions {
   readonly leaseMs: number
 }
 
-/** How long it is remembered whether any queue has a limit. */
+/** How long the result of the check for limited queues is cached. */
 const LIMITS_STALE_MS = 1_000
 
 export class Heartbeats {
@@ -55,7 +57,7 @@ export class Heartbeats {
     }
   }
 
-  /** Stores progress as it is shown, without the values of secrets. */
+  /** Stores progress as it is displayed, with secrets redacted. */
   async #keepProgress(held: ReadonlyMap<RemoteStatus, HeldWork>): Promise<void> {
     const told = [...held].filter(([{ progress }]) => progress)
     if (told.length === 0) return
@@ -71,7 +73,10 @@ export class Heartbeats {
     await db.run(saveProgress(shown))
   }
 
-  /** Nodes that had not yet noticed a new limit of a queue may have claimed runs without counting them; they are counted here. */
+  /**
+   * Whether any queue has a limit. Nodes that had not yet noticed a new limit may have claimed runs without counting them; they
+   * are counted here.
+   */
   async #areQueuesLimited(): Promise<boolean> {
     const now = performance.now()
     if (now - this.#limits.readAt < LIMITS_STALE_MS) return this.#limits.exist

@@ -1,4 +1,4 @@
-/** What a remote worker holds. It can change only runs that are leased to it, and only with the fence of the lease. */
+/** The runs leased to a remote worker. It can change only these, and only with the fence of the lease. */
 import type { ClaimedRun } from '../core/run/claim.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { type HeldWork, workHeldBy } from '../store/nodes/remote-workers.ts'
@@ -6,7 +6,7 @@ import type { Definitions } from '../transport/definitions.ts'
 import type { RemoteHeld, RemoteWorker } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'
 
-/** Those of the named runs that the worker holds, by the object that names them. */
+/** Returns those of the named runs that are leased to the worker, keyed by the object that names them. */
 export async function heldBy<T extends RemoteHeld>(
   db: Queryable,
   worker: RemoteWorker,
@@ -23,7 +23,7 @@ export async function heldBy<T extends RemoteHeld>(
   )
 }
 
-/** The runs with their definitions; runs whose definition no longer exists are left out. */
+/** Returns the runs with their definitions; runs whose definition no longer exists are left out. */
 export async function worksOf<Run extends ClaimedRun>(
   definitions: Definitions,
   runs: readonly Run[],

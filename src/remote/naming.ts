@@ -1,6 +1,6 @@
 /**
- * Writes down which runs remote workers name with their heartbeats. Only of what is in hand for longer, and no oftener than a
- * sixth of the lease: most runs end before that, and cost nothing here.
+ * Records which runs remote workers name in their heartbeats. Only runs that have been leased for some time are recorded, and
+ * at most once per sixth of the lease: most runs end before that and cost nothing here.
  */
 import type { Clock } from '../runtime/clock.ts'
 import { growingCache } from '../runtime/growing-cache.ts'
@@ -8,7 +8,7 @@ import type { Queryable } from '../store/database/database.ts'
 import { nameRuns } from '../store/nodes/named-runs.ts'
 import type { HeldWork } from '../store/nodes/remote-workers.ts'
 
-/** Runs of which it is kept in mind when they were written down; of others it is done once more. */
+/** Maximum number of runs whose last recording is cached; others are recorded once more. */
 const MAX_KNOWN = 100_000
 const PARTS_OF_A_LEASE = 6
 
@@ -24,7 +24,7 @@ export class Naming {
     this.#everyMs = leaseMs / PARTS_OF_A_LEASE
   }
 
-  /** A worker has named these runs, and holds them. */
+  /** Records that a worker has named these runs, which are leased to it. */
   async hear(held: readonly HeldWork[]): Promise<void> {
     const now = this.#clock.now()
     const due = held.filter(

@@ -1,7 +1,7 @@
 /**
- * Ends attempts whose worker lets their time limit pass without a word, or does not heed a cancellation: a remote
- * worker beats from a thread, so it may be alive and yet never get to its runs again. Safe on every node at once: the
- * fence decides, also against the worker's own report.
+ * Ends attempts whose worker exceeds their timeout without a report or does not obey a cancellation. A remote worker sends
+ * heartbeats from a thread, so it may be alive and yet never handle its runs again. Safe to run on every node at once: the
+ * fence decides, including against the worker's own report.
  */
 import { uuidv7 } from '../core/ids.ts'
 import { durationMs } from '../core/task/task.ts'
@@ -24,23 +24,23 @@ export interface OverrunsOptions {
   readonly wakeUps: WakeUps
   readonly clock: HoldingClock
   readonly log: Logger
-  /** What a worker has not named for this long it does not know of. */
+  /** A run that a worker has not named for this long is unknown to it. */
   readonly leaseMs: number
 }
 
 const EVERY_MS = 5_000
-/** The worker's own word comes first; so long after the limit nobody waits for it any more. */
+/** The worker's own report has priority; this long after the limit it is no longer waited for. */
 const GRACE_MS = 10_000
-/** Reading what is in progress takes longer the more is waiting; this part of the time is spent on it at most. */
+/** Reading the runs in progress takes longer the more there are; at most this share of the time is spent on it. */
 const SHARE = 0.05
-/** Runs whose definitions are read at once. */
+/** Number of runs whose definitions are read at once. */
 const CHUNK = 500
 
 export class Overruns extends LoopService {
   readonly #options: OverrunsOptions
   readonly #writer: OutcomeWriter
   readonly #unnamed: UnnamedRuns
-  /** When each attempt in progress is over at the latest, by run and fence. */
+  /** The latest end of each attempt in progress, by run and fence. */
   #endsAt = new Map<string, number>()
 
   constructor(options: OverrunsOptions) {
@@ -61,7 +61,7 @@ export class Overruns extends LoopService {
     await this.#writer.stop()
   }
 
-  /** One pass; answers when to look again. */
+  /** Makes one pass; returns when to look again. */
   async runOnce(): Promise<number> {
     const { db, clock, leaseMs } = this.#options
     if ((await db.run(livesRemote())).length === 0) {

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 
-/** Workers that may register from one address at once: a whole fleet comes back together after an outage. */
+/** Number of workers that may register from one address at once: a whole fleet reconnects together after an outage. */
 export const REGISTRATION_BURST = 1_000
-/** Further ones a second. */
+/** Further registrations per second. */
 const PER_SECOND = 100
-/** Addresses that are kept in mind; the one that was silent for longest is forgotten first. */
+/** Maximum number of addresses kept; the one unused longest is removed first. */
 const MAX_ADDRESSES = 10_000
 
 interface Account {
@@ -12,11 +12,14 @@ interface Account {
   readonly at: number
 }
 
-/** How fast workers register at this node, by address: a program that does so in a loop must not fill the tables. */
+/**
+ * Limits the rate at which workers register at this node, by address, so that a program that registers in a loop does not fill
+ * the tables.
+ */
 export class RegistrationRate {
   readonly #accounts = new LRUCache<string, Account>({ max: MAX_ADDRESSES })
 
-  /** Takes in a registration; answers after how many seconds to try again when there were too many. */
+  /** Counts a registration; returns after how many seconds to try again if there were too many, otherwise undefined. */
   take(address: string, now = performance.now()): number | undefined {
     const { left, at } = this.#accounts.get(address) ?? { left: REGISTRATION_BURST, at: now }
     const grown = Math.min(REGISTRATION_BURST, left + ((now - at) / 1_000) * PER_SECOND)

@@ -1,6 +1,6 @@
 /**
- * Lines that remote workers send, as they are stored: without secrets, and each as an entry of the log. A value may be spread over
- * several lines of one stream, and over several requests: it is found there, and told with the last of them.
+ * Converts the lines that remote workers send into log entries with secrets redacted. A secret's value may be spread over
+ * several lines of one stream and over several requests; it is recognised there and redacted in the last of them.
  */
 import { LRUCache } from 'lru-cache'
 import type { LogEntry } from '../core/run/log-entry.ts'
@@ -8,7 +8,10 @@ import type { Redactor } from '../core/secret/redactor.ts'
 import { instantMs } from '../core/task/task.ts'
 import type { RemoteLine } from '../transport/remote-workers.ts'
 
-/** Attempts whose last request ended in what may be the beginning of a value, and how much of it is kept. */
+/**
+ * Maximum number of attempts whose last request ended in what may be the beginning of a secret's value, and how many bytes of
+ * it are kept.
+ */
 const MAX_BEGUN = 10_000
 const MAX_BEGUN_BYTES = 16 * 1024 * 1024
 
@@ -20,13 +23,13 @@ export interface SentLines {
   readonly lines: readonly RemoteLine[]
 }
 
-/** Where the streams of an attempt ended that may go on with a value, and the number of the line that comes next. */
+/** The ends of an attempt's streams that may be the beginning of a value, and the number of the next line. */
 interface Begun {
   readonly nextLine: number
   readonly ends: ReadonlyMap<LogEntry['stream'], Buffer>
 }
 
-/** Makes entries of lines. What another node was sent before is not known here; see `Redactor.parts`. */
+/** Makes entries of lines. Lines that were sent to another node before are not known here; see `Redactor.parts`. */
 export class RemoteEntries {
   readonly #begun = new LRUCache<string, Begun>({
     max: MAX_BEGUN,
@@ -34,7 +37,7 @@ export class RemoteEntries {
     sizeCalculation: ({ ends }) => [...ends.values()].reduce((sum, { length }) => sum + length, 1),
   })
 
-  /** Entries of the log, as many as there are lines. What a program wrote ends where it ends; a message is a line of its own. */
+  /** Returns one log entry per line. Program output is kept as it is; a log message always ends with a newline. */
   of({ runId, fence, first, lines }: SentLines, redactor: Redactor | undefined): LogEntry[] {
     const entries = lines.map(({ at, level, stream, message }): LogEntry => {
       const isOpen = stream === 'log' && !message.endsWith('\n')
@@ -53,7 +56,7 @@ export class RemoteEntries {
 
 const NOTHING_BEGUN: Begun['ends'] = new Map()
 
-/** `before` is null where it is not known how the streams ended. */
+/** `before` is null if the ends of the streams are not known. */
 function redacted(entries: readonly LogEntry[], redactor: Redactor, before: Begun['ends'] | null) {
   const texts = entries.map(() => '')
   const ends = new Map(before)

@@ -1,4 +1,4 @@
-/** Lines that remote workers send about runs that they hold: without the values of secrets, and stored before they are confirmed. */
+/** Lines that remote workers send about runs leased to them: redacted, and stored before they are confirmed. */
 import type { Redactor } from '../core/secret/redactor.ts'
 import type { LogWriter } from '../logs/log-writer.ts'
 import type { RemoteLog } from '../transport/remote-workers.ts'

@@ -1,6 +1,6 @@
 /**
- * Secrets of runs that remote workers perform. The api node that gives a run away puts the values into its payload, for that one attempt, and
- * the node that takes its report takes them out of it again.
+ * Secrets of runs that remote workers perform. The api node that gives a run to a worker inserts the values into its payload,
+ * for that one attempt, and the node that accepts its report redacts them again.
  */
 import type { Action } from '../core/action/action.ts'
 import { Refusal } from '../core/errors.ts'
@@ -14,7 +14,7 @@ import type { Vault } from '../secrets/vault.ts'
 import type { RemoteReport, RemoteWorker } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'
 
-/** An action with its values, or what the attempt comes to without them. */
+/** An action with the values of its secrets, or the failure of the attempt without them. */
 export type Filled =
   | { readonly action: Action; readonly failure?: undefined }
   | { readonly failure: Outcome & { readonly kind: 'failed' } }
@@ -26,13 +26,16 @@ export class RemoteSecrets {
     this.#vault = vault
   }
 
-  /** What a worker offers through this node. Without keys the node can sign neither addresses nor tokens, which programs need. */
+  /**
+   * Returns the labels that a worker offers through this node. A node without keys can sign neither URLs nor tokens, which
+   * programs need.
+   */
   labelsOf({ labels }: Pick<RemoteWorker, 'labels'>): readonly string[] {
     const { isReady } = this.#vault
     return offeredLabels(isReady ? labels : labels.filter((label) => label !== EXEC_LABEL), isReady)
   }
 
-  /** The action of a run as its worker is given it. */
+  /** Returns the action of a run as its worker is given it. */
   async fill({ definition: { projectId, secrets } }: Work, action: Action): Promise<Filled> {
     if (secrets === null) return { action }
     const read = await this.#vault.read(projectId, secrets)
@@ -40,12 +43,12 @@ export class RemoteSecrets {
     return { action: filledAction(action, (name) => read.values.get(name) ?? '') }
   }
 
-  /** Whether anything is encrypted in this installation: where nothing is, no run refers to a secret that exists. */
+  /** Whether anything is encrypted in this installation; if not, no run refers to an existing secret. */
   areInUse(): Promise<boolean> {
     return this.#vault.isInUse()
   }
 
-  /** Take values out of what workers tell about runs, by run; nothing for runs that refer to none. */
+  /** Returns the redactors for what workers report about runs, by run; runs that refer to no secret have none. */
   async redactorsFor(works: readonly Work[]): Promise<ReadonlyMap<string, Redactor>> {
     const redactors = new Map<string, Redactor>()
     for (const { runId, definition } of works) {
@@ -64,7 +67,7 @@ const unredactable = () =>
     'This node does not have the secrets key, so it cannot remove secrets from the report. Send the report to another node, or retry later.',
   )
 
-/** The report without the values. Its log has a way of its own. */
+/** Redacts a report. Its log is redacted separately. */
 export function redactedReport(report: RemoteReport, redactor: Redactor | undefined): RemoteReport {
   if (redactor === undefined) return report
   const { result, error } = report

@@ -1,4 +1,4 @@
-/** What a worker says of an attempt, as an outcome. Pure. */
+/** Converts a worker's report of an attempt into an outcome. Pure. */
 import { isDeepStrictEqual } from 'node:util'
 import type { AttemptError, Outcome } from '../core/run/outcome.ts'
 import { keptText } from '../core/values/kept-text.ts'
@@ -6,9 +6,9 @@ import type { StoredAttempt } from '../store/nodes/remote-workers.ts'
 import type { RemoteReport } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'
 
-/** What is kept of a handler's result, as characters of JSON; a larger one is left out, and the output says so. */
+/** Maximum size of a handler's result, in characters of JSON; a larger one is left out, and the output says so. */
 export const MAX_RESULT_CHARACTERS = 64 * 1024
-/** The same of what an action left, which is bounded where it is performed: this is for workers that do not keep to that. */
+/** Maximum size of an action's output. Workers limit it themselves; this applies to those that do not. */
 const MAX_OUTPUT_CHARACTERS = 256 * 1024
 const MAX_DETAIL_CHARACTERS = 8 * 1024
 const MAX_MESSAGE_CHARACTERS = 4_096
@@ -31,7 +31,7 @@ export function outcomeOf(report: RemoteReport, work: Work): Outcome {
       return { kind: 'timed_out', error: { code: 'timed_out', message }, output: outputOf(report, work) }
     }
     case 'cancelled':
-      // Only a user can cancel: a worker that stops an attempt for reasons of its own has failed it.
+      // Only a user can cancel: an attempt that a worker stops for reasons of its own has failed.
       return work.isCancelled
         ? { kind: 'cancelled', output: outputOf(report, work) }
         : { kind: 'failed', error: STOPPED, retryable: true, output: outputOf(report, work) }
@@ -41,8 +41,8 @@ export function outcomeOf(report: RemoteReport, work: Work): Outcome {
 }
 
 /**
- * Whether what was written down about an attempt is what a report says. A repetition is told that it counted; a report that
- * contradicts an earlier one, or what Belfry itself has made of the attempt, is told that it did not.
+ * Whether the stored attempt is what a report says. A repeated report is confirmed; a report that contradicts an earlier one,
+ * or Belfry's own decision about the attempt, is not.
  */
 export function agrees(report: RemoteReport, { outcome, output, errorCode }: StoredAttempt): boolean {
   if (report.outcome === 'lost') return outcome === 'worker_lost'
@@ -52,16 +52,16 @@ export function agrees(report: RemoteReport, { outcome, output, errorCode }: Sto
   const stored = withoutLog(output)
   if ([ofHandler(report), ofAction(report)].some((told) => isDeepStrictEqual(asJson(told), stored)))
     return true
-  // Where secrets were taken out of what is stored, the rest cannot be compared.
+  // If secrets were redacted from the stored output, the rest cannot be compared.
   return JSON.stringify(output ?? null).includes(REDACTED)
 }
 
-/** Of an attempt whose output could not be stored nothing is left to compare. */
+/** An attempt whose output could not be stored leaves nothing to compare. */
 const UNSTORABLE = 'unstorable_outcome'
 
 const REDACTED = '[secret '
 
-/** Release 0.1.0 stored what a handler logged with what it returned. */
+/** Release 0.1.0 stored a handler's log together with its result. */
 function withoutLog(output: unknown): unknown {
   if (typeof output !== 'object' || output === null || !('log' in output)) return output
   const { log: _, logLinesOmitted: __, ...rest } = output as Record<string, unknown>
@@ -88,17 +88,19 @@ function errorOf({ error }: RemoteReport): AttemptError {
 const keptDetail = (detail: Readonly<Record<string, unknown>> | null) =>
   detail !== null && JSON.stringify(detail).length <= MAX_DETAIL_CHARACTERS ? detail : {}
 
-/** Who was called, and not the worker, asks for a later attempt; handlers say themselves when they want to be called. */
+/**
+ * The delay requested by the called server, which only actions report; handlers set the time of their next attempt themselves.
+ */
 const retryAfterOf = ({ retryInMs }: RemoteReport, work: Work) =>
   isOfHandler(work) || retryInMs === null ? {} : { retryAfterMs: retryInMs }
 
 export const isOfHandler = ({ definition: { action } }: Work): boolean => action.type === 'handler'
 
-/** What is stored of what the attempt left behind. */
+/** The stored output of an attempt. */
 const outputOf = (report: RemoteReport, work: Work): unknown =>
   isOfHandler(work) ? ofHandler(report) : ofAction(report)
 
-/** What an action leaves is stored as it is, as if a node had performed it. */
+/** The output of an action is stored unchanged, as if a node had performed it. */
 function ofAction({ result }: RemoteReport): unknown {
   const size = JSON.stringify(result ?? null).length
   return size <= MAX_OUTPUT_CHARACTERS
@@ -108,7 +110,7 @@ function ofAction({ result }: RemoteReport): unknown {
       }
 }
 
-/** What is stored of what a handler returned; null when it returned nothing. */
+/** The stored output of a handler; null if it returned nothing. */
 function ofHandler({ result }: RemoteReport): unknown {
   if (result === undefined || result === null) return null
   const size = JSON.stringify(result).length

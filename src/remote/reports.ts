@@ -1,4 +1,4 @@
-/** Reports of how attempts ended. A repeated report changes nothing, and gets the same response from any node. */
+/** Handles reports of how attempts ended. A repeated report changes nothing, and gets the same response from any node. */
 import { uuidv7 } from '../core/ids.ts'
 import { lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
 import { judge, type Verdict } from '../outcomes/verdict.ts'
@@ -50,7 +50,7 @@ export class Reports {
     if (held.size < reports.length) await registry.requireLiving(worker)
     const works = await worksOf(this.#options.definitions, [...held.values()])
     const redactors = await secrets.redactorsFor(works)
-    // A run that is seen to have ended has its complete log.
+    // Logs are stored first, so that an ended run always has its complete log.
     const logs = reports
       .filter((report) => held.has(report) && report.log.length > 0)
       .map((report) => ({ ...report, first: report.logFirst, lines: report.log }))
@@ -74,7 +74,9 @@ export class Reports {
     return this.#receiptsFor(worker, { reports, held, isCertain })
   }
 
-  /** Where another report came first, or an outcome was dropped meanwhile, the tables tell what counted. */
+  /**
+   * Creates the receipts. If another report came first, or an outcome was dropped meanwhile, the tables show what was recorded.
+   */
   async #receiptsFor(
     worker: RemoteWorker,
     {
@@ -108,7 +110,7 @@ export class Reports {
     return { kind: 'retry', retry: { ...verdict.retry, retryAt: Math.ceil(endedAt + waitMs) } }
   }
 
-  /** Attempts that the worker reports as lost: each counts as a loss, as if the worker had died. */
+  /** Handles attempts that the worker reports as lost: each counts as a loss, as if the worker had died. */
   async #takeBack(lost: readonly (HeldWork & Work)[]): Promise<void> {
     const { db, clock, wakeUps } = this.#options
     const again = lost.filter(mayBeginAgain)

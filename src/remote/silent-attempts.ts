@@ -1,6 +1,7 @@
 /**
- * Takes runs back whose attempts have stopped sending heartbeats of their own, although their worker lives: the program hangs, or its
- * machine is cut off. Silence counts only while this node can see, as with nodes. Safe on every node at once: the fence decides.
+ * Reclaims runs whose attempts have stopped sending heartbeats of their own although their worker is alive: the program hangs,
+ * or its machine is disconnected. As with nodes, silence counts only while this node can read the database. Safe to run on
+ * every node at once: the fence decides.
  */
 import { lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -25,11 +26,11 @@ export interface SilentAttemptsOptions {
   readonly everyMs: number
   /** An attempt that is silent for this long is lost. */
   readonly leaseMs: number
-  /** Attempts taken back in one pass; the others wait for the next. */
+  /** Maximum number of attempts reclaimed in one pass; the others wait for the next. */
   readonly batch: number
 }
 
-/** Attempts that have been quiet for this part of the lease are looked at. */
+/** Attempts that have been quiet for this fraction of the lease are examined. */
 const QUIET_PART = 0.5
 
 export class SilentAttempts extends LoopService {

@@ -1,4 +1,4 @@
-/** What a worker proves itself by: its id, so that it is found, and a secret, of which only the hash is kept. */
+/** The token of a remote worker: its id, to find it, and a secret, of which only the hash is stored. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isUuid } from '../core/ids.ts'
 
@@ -7,7 +7,7 @@ const SECRET_BYTES = 32
 export const newToken = (workerId: string): string =>
   `${workerId}.${randomBytes(SECRET_BYTES).toString('base64url')}`
 
-/** The worker that a token speaks of; undefined when it is none of ours. */
+/** Returns the id of the worker in a token; undefined if the token is malformed. */
 export function workerOf(token: string): string | undefined {
   const [id = '', secret] = token.split('.')
   return secret && isUuid(id) ? id : undefined

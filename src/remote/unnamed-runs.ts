@@ -1,7 +1,7 @@
 /**
- * Hands back runs that a remote worker does not know of: the answer to its claim was lost, and it did not ask again. A worker that
- * names runs with its heartbeats and has not named one for a lease does not perform it. One that it never named goes back
- * as it came; one that it did name was begun, and its attempt is lost.
+ * Hands back runs that a remote worker does not know of: the reply to its claim was lost, and it did not ask again. If a worker
+ * names runs in its heartbeats and has not named one for the duration of a lease, it does not perform that run. A run that it
+ * never named returns unchanged; one that it did name was begun, and its attempt is lost.
  */
 
 import { lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
@@ -15,7 +15,7 @@ import type { Definitions } from '../transport/definitions.ts'
 import type { Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
-/** Runs handed back in one statement. */
+/** Maximum number of runs handed back by one statement. */
 const CHUNK = 500
 
 export interface UnnamedRunsOptions {

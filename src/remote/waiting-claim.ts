@@ -1,7 +1,7 @@
 import type { ClaimedRun } from '../core/run/claim.ts'
 import type { RemoteClaim, RemoteWorker } from '../transport/remote-workers.ts'
 
-/** A request that waits for the answer to a claim. */
+/** A request that waits for the response to a claim. */
 interface Listener {
   resolve(runs: readonly ClaimedRun[]): void
   reject(error: unknown): void
@@ -10,32 +10,34 @@ interface Listener {
 export interface WaitingClaimOptions {
   readonly worker: RemoteWorker
   readonly claim: RemoteClaim
-  /** The worker's latest claim when this one came. If it is another one later, the worker has gone on without this one. */
+  /** The worker's latest claim when this one arrived. If it changes, the worker has moved on without this claim. */
   readonly before: string | null
-  /** The time of a request that waits for the answer is up. */
+  /** Called when the time of a waiting request is up. */
   onTimeUp(claim: WaitingClaim): void
-  /** The last of the requests that waited for it has hung up. */
+  /** Called when the last waiting request has disconnected. */
   onAbandoned(claim: WaitingClaim): void
 }
 
-/** How long after its arrival a claim is first looked for in the tables, and how much longer it takes each time after that. */
+/**
+ * How long after its arrival a claim is first looked up in the tables, and the factor by which the interval grows each time.
+ */
 const FIRST_CHECK_MS = 100
 const CHECK_GROWTH = 4
 
 /**
- * A claim that waits at this node, and the requests that wait for its answer. There may be several: a worker that was cut off
- * sends the same claim again, perhaps before it is known here that nobody hears the first request any more.
+ * A claim that waits at this node, and the requests that wait for its response. There may be several: a worker that was
+ * disconnected sends the same claim again, perhaps before this node has noticed that the first request is gone.
  */
 export class WaitingClaim {
-  /** As it was when it last asked. */
+  /** The worker as of its latest request. */
   worker: RemoteWorker
   readonly claim: RemoteClaim
   readonly before: string | null
-  /** Its answer is being made: nobody else may answer it meanwhile. */
+  /** Whether the claim is being made; no other code may answer it meanwhile. */
   isBeingMade = false
-  /** Something was looked for on its behalf. */
+  /** Whether runs were looked for at least once. */
   wasServed = false
-  /** Time is up: it ends with whatever is being made, or empty. */
+  /** Whether its time is up, so that it ends with what is being made, or empty. */
   isOver = false
   readonly #options: WaitingClaimOptions
   readonly #listeners = new Set<Listener>()
@@ -49,12 +51,12 @@ export class WaitingClaim {
     this.before = options.before
   }
 
-  /** Nobody would hear the answer. */
+  /** Whether no request waits for the response any more. */
   get isAbandoned(): boolean {
     return this.#listeners.size === 0
   }
 
-  /** Resolves with the answer; with nothing once `signal` has fired. */
+  /** Resolves with the response; with no runs once `signal` has fired. */
   answered(waitMs: number, signal: AbortSignal): Promise<readonly ClaimedRun[]> {
     const { onTimeUp, onAbandoned } = this.#options
     return new Promise((resolve, reject) => {
@@ -91,7 +93,7 @@ export class WaitingClaim {
     for (const listener of [...this.#listeners]) listener.reject(error)
   }
 
-  /** Whether it is time to see if the same claim was made elsewhere; the next time comes later. */
+  /** Whether to check now if the same claim was made elsewhere; schedules the next check later. */
   isToBeChecked(now: number): boolean {
     if (now < this.#checkAt) return false
     this.#checkGapMs *= CHECK_GROWTH

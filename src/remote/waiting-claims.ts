@@ -1,8 +1,8 @@
 /**
- * Who waits for work at this node. A claim that finds nothing waits here, in memory and with a timer of its own;
- * what is asked of the database is asked once for all that offer the same, however many they are: when runs have
- * been put into ready, and now and then in case that was not heard. The same claim may wait here more than once, and at other
- * nodes: what it answers is decided in the tables (claim-book.ts).
+ * Claims that wait for runs at this node. A claim that finds none waits here, in memory and with a timer of its own. The
+ * database is queried once for all workers with the same offer, however many there are: when runs have been put into `ready`,
+ * and periodically in case the wake-up was lost. The same claim may wait here more than once, and at other nodes: its response
+ * is decided in the tables (claim-book.ts).
  */
 
 import { Refusal } from '../core/errors.ts'
@@ -25,25 +25,25 @@ export interface WaitingClaimsOptions {
   readonly transportOn: (db: Queryable) => Taking
   readonly wakeUps: WakeUps
   readonly log: Logger
-  /** What a worker offers, as seen from here. */
+  /** Returns the labels that a worker offers through this node. */
   labelsOf(worker: RemoteWorker): readonly string[]
-  /** How often ready is looked into when nothing was said about it. */
+  /** How often `ready` is polled without wake-ups. */
   readonly everyMs: number
 }
 
-/** Lanes of one offer that are looked at in one pass. */
+/** Maximum number of lanes examined for one offer in one pass. */
 const MAX_LANES = 500
-/** Claims that are made at once, for different workers: each has a connection for some milliseconds. */
+/** Number of claims made concurrently, for different workers: each uses a connection for some milliseconds. */
 const AT_ONCE = 4
-/** Whoever found nothing but what somebody else was at asks again after this. */
+/** After this time claims look again if the last look found only runs that others were claiming. */
 const ASK_AGAIN_MS = 5
-/** However often it is said that something waits, it is looked for no oftener than this. */
+/** However many wake-ups arrive, runs are looked for at most this often. */
 const PACE_MS = 10
-/** How often claims that wait are gone through for those that are to be looked for in the tables, while there are any. */
+/** How often waiting claims are scanned for those due to be looked up in the tables, while there are any. */
 const CHECK_MS = 100
 const CHECK_IDLE_MS = 60_000
 
-/** Lanes in which something waits for a worker, as they were a moment ago. */
+/** Lanes in which runs recently waited for a worker. */
 interface Lanes {
   readonly gated: readonly number[]
   readonly open: readonly number[]
@@ -54,11 +54,11 @@ export class WaitingClaims extends LoopService {
   readonly #options: WaitingClaimsOptions
   readonly #book: ClaimBook
   readonly #unclaimable: UnclaimableRuns
-  /** By worker: of its claims the latest. */
+  /** The latest claim of each worker. */
   readonly #waiting = new Map<string, WaitingClaim>()
-  /** Looks for claims that wait here and were made elsewhere. */
+  /** Looks up waiting claims that may have been made elsewhere. */
   readonly #checking: Loop
-  /** A claim has come since the last look: it does not wait for the pace. */
+  /** Whether a claim has arrived since the last look: it does not wait for the pace. */
   #hasNew = false
   #lookedAt = Number.NEGATIVE_INFINITY
   readonly #rates = new RateWait()
@@ -94,13 +94,13 @@ export class WaitingClaims extends LoopService {
     await this.#checking.stop()
   }
 
-  /** Everybody who waits is answered with nothing, now and from now on. */
+  /** Answers every waiting claim with no runs, now and from now on. */
   dismissAll(): void {
     this.#isDismissed = true
     for (const waiting of this.#waiting.values()) if (!waiting.isBeingMade) void this.#close(waiting)
   }
 
-  /** Runs for a worker; none when the time is up. */
+  /** Returns runs for a worker; none if the time is up. */
   async claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly ClaimedRun[]> {
     const latest = await this.#book.latest(worker)
     if (latest.claimId === claim.requestId) return this.#book.again(worker, latest)
@@ -113,14 +113,14 @@ export class WaitingClaims extends LoopService {
     })
   }
 
-  /** The claim as it waits here: the one that waits already if this is a repetition. */
+  /** Returns the waiting claim, which already exists if this is a repetition. */
   #enter(worker: RemoteWorker, claim: RemoteClaim, before: string | null): WaitingClaim {
     const other = this.#waiting.get(worker.id)
     if (other?.claim.requestId === claim.requestId) {
       other.worker = worker
       return other
     }
-    // Of two claims of one worker the later one counts: it has given up on the other.
+    // Of two claims of one worker the later one counts: the worker has abandoned the other.
     if (!other?.isBeingMade) other?.settle([])
     const waiting = new WaitingClaim({
       worker,
@@ -142,13 +142,13 @@ export class WaitingClaims extends LoopService {
     if (this.#waiting.get(waiting.worker.id) === waiting) this.#waiting.delete(waiting.worker.id)
   }
 
-  /** Also a claim that does not wait is looked for once. */
+  /** Ends a claim whose time is up, after at least one look, even for a claim that does not wait. */
   #endInTime(waiting: WaitingClaim): void {
     waiting.isOver = true
     if (waiting.wasServed && !waiting.isBeingMade) void this.#close(waiting)
   }
 
-  /** Answers that there was nothing, once that is written down. */
+  /** Answers a claim with no runs, once that is stored. */
   async #close(waiting: WaitingClaim): Promise<void> {
     waiting.isBeingMade = true
     try {
@@ -169,7 +169,7 @@ export class WaitingClaims extends LoopService {
     return CHECK_MS
   }
 
-  /** One look for everybody who waits; answers when to look again. */
+  /** Makes one look for all waiting claims; returns when to look again. */
   async runOnce(): Promise<number | undefined> {
     if (this.#waiting.size === 0) return undefined
     const earlyMs = this.#lookedAt + PACE_MS - performance.now()
@@ -192,7 +192,7 @@ export class WaitingClaims extends LoopService {
     return this.#rates.orSooner(isShort ? ASK_AGAIN_MS : undefined)
   }
 
-  /** Claims by what their workers offer, each group with those first that have the most places free. */
+  /** Groups claims by their workers' offers; within a group, those with the most free slots come first. */
   #byOffer(): WaitingClaim[][] {
     const groups = new Map<string, WaitingClaim[]>()
     for (const waiting of this.#waiting.values()) {
@@ -206,7 +206,7 @@ export class WaitingClaims extends LoopService {
     return [...groups.values()].map((group) => group.sort((a, b) => b.claim.limit - a.claim.limit))
   }
 
-  /** Gives out what there is for one offer; answers whether asking again at once may find more. */
+  /** Makes the claims of one offer; returns whether another look at once may find more. */
   async #serve(group: readonly WaitingClaim[]): Promise<boolean> {
     const [first] = group
     if (!first) return false
@@ -238,9 +238,9 @@ export class WaitingClaims extends LoopService {
     return { gated: idsOf(true), open: idsOf(false), upTo }
   }
 
-  /** Makes one claim and answers it, if there was anything. */
+  /** Makes one claim and answers it if it found runs. */
   async #make(waiting: WaitingClaim, lanes: Lanes): Promise<Made> {
-    // It may have been given up on while others were served, or is being answered.
+    // It may have been abandoned while others were served, or is being answered.
     if (this.#waiting.get(waiting.worker.id) !== waiting || waiting.isBeingMade) return NOTHING
     waiting.isBeingMade = true
     try {
@@ -259,7 +259,7 @@ export class WaitingClaims extends LoopService {
     }
   }
 
-  /** Whether what has failed may succeed next time, because a run that cannot be claimed is out of the way. */
+  /** Whether the claim may succeed next time, because a run that cannot be claimed was removed. */
   async #isMended(error: unknown, { worker, claim }: WaitingClaim, { gated, open }: Lanes): Promise<boolean> {
     if (error instanceof Refusal || !isRefused(error)) return false
     const request = { workerId: worker.id, lanes: [...gated, ...open], limit: claim.limit }
@@ -271,7 +271,7 @@ export class WaitingClaims extends LoopService {
     const ask = { workerId: worker.id, limit }
     const open = lanes.open.length > 0 ? await transport.claim({ ...ask, lanes: lanes.open }) : NOTHING
     const left = limit - open.runs.length
-    // The gates' locks are held until the commit, so what is behind them comes last.
+    // The locks of gates are held until the commit, so lanes behind gates come last.
     const gated =
       lanes.gated.length > 0 && left > 0
         ? await transport.claimGated({ ...ask, limit: left, lanes: lanes.gated, upTo: lanes.upTo })

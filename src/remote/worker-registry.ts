@@ -1,4 +1,4 @@
-/** Who the remote workers are: registering, proving it with a token, offering commands, and deregistering. */
+/** Remote workers and their identity: registration, authentication by token, offered commands, and deregistration. */
 import { LRUCache } from 'lru-cache'
 import { invalidInput, Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
@@ -28,13 +28,13 @@ export interface WorkerRegistryOptions {
 }
 
 const MAX_WORKERS_KNOWN = 10_000
-/** Remote workers that can be alive at once; each of them sends heartbeats. */
+/** Maximum number of remote workers alive at once; each of them sends heartbeats. */
 const MAX_LIVING_WORKERS = 10_000
 const MS_PER_SECOND = 1_000
 
 export class WorkerRegistry {
   readonly #options: WorkerRegistryOptions
-  /** Workers by the hash of their token. Only the commands that a worker offers can change; each claim reads them again. */
+  /** Workers by the hash of their token. Only the offered commands can change, and each claim rereads them. */
   readonly #known = new LRUCache<string, RemoteWorker>({ max: MAX_WORKERS_KNOWN })
   readonly #rate = new RegistrationRate()
 
@@ -88,15 +88,16 @@ export class WorkerRegistry {
     if ((await this.#options.db.run(changeOffer(worker.id, labels))).length === 0) throw gone(worker)
   }
 
-  /** Refuses a worker that was declared dead or has deregistered. */
+  /** Rejects a worker that was declared dead or has deregistered. */
   async requireLiving(worker: RemoteWorker): Promise<void> {
     const [latest] = await this.#options.db.run(latestClaim(worker.id))
     if (!latest || latest.isDead) throw gone(worker)
   }
 
   /**
-   * The lock keeps out claims of this worker until it is dead, after which none can succeed. A claim whose response the worker
-   * never received may have been made shortly before: those runs were not started, so they are handed back without a loss.
+   * Deregisters a worker. The lock blocks claims of this worker until it is dead, after which none can succeed. A claim whose
+   * response the worker never received may have been made shortly before: its runs were not started, so they are handed back
+   * without a loss.
    */
   async leave(worker: RemoteWorker): Promise<void> {
     const { db, wakeUps } = this.#options

@@ -1,4 +1,4 @@
-/** The next runs of a backfill: how many, which, and when each may begin. */
+/** Computes and writes the next runs of a backfill: how many, for which occurrences, and when each may start. */
 
 import { shardOf, uuidv7 } from '../core/ids.ts'
 import { BEHIND_ON_TIME, nextOfRange } from '../core/policy/backfill.ts'
@@ -18,21 +18,23 @@ import type { DueHint } from '../transport/wake-ups.ts'
 
 /** A backfill that waits for its own runs is looked at again after this time. */
 const SOON_MS = 50
-/** Runs of one backfill that may be live at once: what is due on time never has to be looked for among many more. */
+/**
+ * Maximum number of live runs per backfill. It keeps the search for runs that are due on time from scanning many backfill rows.
+ */
 const MAX_LIVE = 500
-/** Occurrences that are looked at beyond the runs that there is room for: some of them need none. */
+/** Number of occurrences examined beyond the room available, because some of them need no run. */
 const EXAMINED_BEYOND = 200
 /** Under a rate, runs are written this long before they may begin. */
 const AHEAD_MS = 2_000
 
-/** Where a slice is written, and how large it may be. */
+/** Where a slice is written, and its maximum size. */
 export interface Slice {
   readonly backfill: HeldBackfill
   readonly definition: KeptDefinition
   readonly room: number
 }
 
-/** Writes the next slice; answers how far the backfill has come with it. */
+/** Writes the next slice and returns the backfill's progress. */
 export async function writeSlice(
   tx: Queryable,
   { backfill, definition, room }: Slice,
@@ -77,11 +79,11 @@ export async function writeSlice(
 
 const gapOf = ({ rate }: Pick<HeldBackfill, 'rate'>): number => (rate === null ? 0 : rateGapMs(rate))
 
-/** How many runs may be written now: as many as there is room for, the rate lets begin soon, and were asked for. */
+/** Returns how many runs may be written now: limited by the room, by the rate and by the number still requested. */
 export function roomFor(backfill: HeldBackfill, live: { own: number; active: number }): number {
   const { rate, now, nextAt, oneByOne, maxRuns, started } = backfill
   const places = oneByOne ? (live.active === 0 ? 1 : 0) : MAX_LIVE - live.own
-  // A slice costs as much for one run as for many: it waits until half of the last one has gone.
+  // A slice has about the same cost for one run as for many, so the next one waits until half of the last one has finished.
   const room = oneByOne || live.own <= MAX_LIVE / 2 ? places : 0
   const left = maxRuns === null ? room : Math.min(room, maxRuns - started)
   if (rate === null) return left
@@ -89,6 +91,6 @@ export function roomFor(backfill: HeldBackfill, live: { own: number; active: num
   return soonMs < 0 ? 0 : Math.min(left, Math.floor(soonMs / gapOf(backfill)) + 1)
 }
 
-/** When there may be room again. */
+/** Returns when there may be room again. */
 export const lookAgainAt = ({ now, nextAt }: Pick<HeldBackfill, 'now' | 'nextAt'>): number =>
   Math.max(now + SOON_MS, nextAt - AHEAD_MS / 2)

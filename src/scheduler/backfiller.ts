@@ -23,14 +23,14 @@ export interface BackfillerOptions {
 }
 
 const EVERY_MS = 1_000
-/** One of which everything is written, until it has ended. */
+/** Interval for a backfill whose runs are all written, until they have ended. */
 const UNTIL_ENDED_MS = 250
-/** Backfills looked at in one pass. */
+/** Maximum number of backfills examined in one pass. */
 const MAX_A_PASS = 50
 
 /**
- * Puts the runs of backfills on the agenda, a slice at a time. Safe on every node at once: whoever holds the row
- * of a backfill writes its next slice, and how far it has come, in one transaction; the others pass it by.
+ * Puts the runs of backfills on the agenda, one slice at a time. Safe to run on every node at once: the node that locks the row
+ * of a backfill writes its next slice and its progress in one transaction; other nodes skip the row.
  */
 export class Backfiller extends LoopService {
   readonly #options: BackfillerOptions
@@ -46,7 +46,7 @@ export class Backfiller extends LoopService {
     })
   }
 
-  /** One pass over what is to be looked at; answers when to look again. */
+  /** Makes one pass over the backfills to be examined and returns when to make the next. */
   async runOnce(): Promise<number | undefined> {
     let soonest: number | undefined
     for (let i = 0; i < MAX_A_PASS; i++) {
@@ -57,7 +57,7 @@ export class Backfiller extends LoopService {
     return 0
   }
 
-  /** Looks at one backfill; answers how long it may be left alone, undefined when there was none to look at. */
+  /** Examines one backfill; returns how long until the next look, undefined if there was none to examine. */
   async #look(): Promise<number | undefined> {
     let held: HeldBackfill | undefined
     try {
@@ -90,7 +90,7 @@ export class Backfiller extends LoopService {
     return waitMs
   }
 
-  /** Writes the next slice, if there is room for one; null when the backfill has ended. */
+  /** Writes the next slice if there is room for one; returns null if the backfill has ended. */
   async #goOn(tx: Queryable, backfill: HeldBackfill, hints: DueHint[]): Promise<Progress | null> {
     const { taskId, number, version, now, isWritten } = backfill
     const [live] = await tx.run(liveRuns({ taskId, number }))
@@ -99,7 +99,7 @@ export class Backfiller extends LoopService {
     if (isWritten) return { ...backfill, lookAt: now + UNTIL_ENDED_MS }
     const room = roomFor(backfill, { own, active })
     if (room === 0) return { ...backfill, lookAt: lookAgainAt(backfill) }
-    // The definition is read as of now: a version never changes.
+    // A cached definition is safe here: a version never changes.
     const [definition] = await this.#options.definitions.of([{ runId: backfill.id, taskId, version }])
     if (!definition) return this.#end(tx, backfill)
     return writeSlice(tx, { backfill, definition, room }, hints)

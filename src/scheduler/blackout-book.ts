@@ -6,20 +6,20 @@ import { type BlackoutRow, projectsOf, readBlackouts } from '../store/projects/b
 import type { Logger } from '../telemetry/logger.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
-/** A window that nobody spoke of is noticed within this time. */
+/** A blackout whose announcement was lost is noticed within this time. */
 const EVERY_MS = 2_000
 const MAX_TASKS_KNOWN = 100_000
 
-/** The blackouts of one project, as a decision asks for them. */
+/** The blackouts of one project, as a decision queries them. */
 export interface Blackouts {
   at(instant: number): InForce | null
-  /** When the first window begins after an instant. */
+  /** Returns when the first window after an instant begins. */
   nextAfter(instant: number): number | null
 }
 
 /**
- * The blackouts of all projects, read again now and then and whenever somebody says that they changed. While
- * there are none, which is most of the time, nobody pays for them.
+ * The blackouts of all projects, reread periodically and whenever a change is announced. While there are no blackouts, which is
+ * usual, lookups cost nothing.
  */
 export class BlackoutBook extends LoopService {
   readonly #db: Queryable
@@ -32,7 +32,7 @@ export class BlackoutBook extends LoopService {
     wakeUps.onQueues(() => this.wake())
   }
 
-  /** Resolves when the book was read: nothing is fired before that. */
+  /** Resolves when the blackouts have been read: nothing is fired before that. */
   override async start(): Promise<void> {
     await this.runOnce()
     super.start()
@@ -42,7 +42,7 @@ export class BlackoutBook extends LoopService {
     return this.#byProject.size === 0
   }
 
-  /** Reads all there are. */
+  /** Reads all blackouts. */
   async runOnce(): Promise<undefined> {
     const byProject = new Map<string, BlackoutRow[]>()
     for (const row of await this.#db.run(readBlackouts()))
@@ -50,7 +50,7 @@ export class BlackoutBook extends LoopService {
     this.#byProject = byProject
   }
 
-  /** Learns which projects tasks belong to, while that matters. */
+  /** Looks up the projects of tasks, if there are any blackouts. */
   async learn(rows: readonly { readonly taskId: string }[]): Promise<void> {
     if (this.isEmpty) return
     const unknown = rows.map(({ taskId }) => taskId).filter((id) => !this.#projects.has(id))
@@ -59,7 +59,7 @@ export class BlackoutBook extends LoopService {
       this.#projects.set(taskId, projectId)
   }
 
-  /** The blackouts of a task's project; null when there are none. */
+  /** The blackouts of a task's project; null if there are none. */
   of(taskId: string): Blackouts | null {
     if (this.#byProject.size === 0) return null
     const rows = this.#byProject.get(this.#projects.get(taskId) ?? '')

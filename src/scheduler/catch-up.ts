@@ -1,7 +1,7 @@
 /**
- * Fires what makes up for an outage, beside what is on time and never in front of it: a few rows at a time, in a
- * loop of its own, and none while enough of them wait for a worker. They always go through ready, where they
- * wait in lanes that workers serve last.
+ * Fires catch-up runs beside the runs on time and never ahead of them: a few rows at a time, in a loop of its own, and none
+ * while enough of them wait for a worker. Catch-up runs always go through `ready`, where they wait in lanes that workers serve
+ * last.
  */
 import type { OverlapPolicy } from '../core/task/task.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -31,20 +31,22 @@ export interface CatchUpOptions {
   readonly blackouts: BlackoutBook
 }
 
-/** Few enough that what is on time hardly notices the statement that fires them. */
+/** Small enough that the statement that fires a batch hardly delays runs on time. */
 const BATCH = 40
-/** Another batch follows so long after the one before had begun, and not before it has rested for as long as that took. */
+/**
+ * Minimum time between the starts of two batches. After a batch, the loop also rests for at least as long as the batch took.
+ */
 const PACE_MS = 15
-/** Nothing here has an instant of its own to keep: rows that are nearly due go with the others. */
+/** Catch-up runs have no exact instant to keep, so rows that are nearly due are fired with the others. */
 const LEAD_MS = 50
-/** After something was fired, word that there is more is listened to for this long. */
+/** After something was fired, hints of more are followed for this long. */
 const LINGER_MS = 10_000
-/** Without anything to fire, it is looked for this often. */
+/** Polling interval while there is nothing to fire. */
 const EVERY_MS = 1_000
-/** While so many wait for workers, no more are fired. */
+/** While this many catch-up runs wait for workers, no more are fired. */
 const MAX_WAITING = 400
 
-/** What the scheduler knows: whether a task is being fired just now, and what to do with a row. */
+/** What the scheduler knows: whether a row of a task is being fired, and what to do with a row. */
 export interface Firings {
   isBusy(taskId: string): boolean
   decide(rows: readonly { row: DueRow; definition: Decided['definition'] }[]): readonly Decided[]
@@ -52,17 +54,20 @@ export interface Firings {
   readonly aside: SetAside<{ readonly row: DueRow }>
 }
 
-/** By what right rows are fired. */
+/** The node and the shard leases in whose name rows are fired. */
 type Right = Omit<FireRequest, 'firings'>
 
-/** Nothing is asked about other runs of its task, and nothing keeps it from starting: that has a statement which costs a tenth. */
+/**
+ * Reports whether a row can be fired without regard to the other runs of its task and without delay. A statement for such rows
+ * costs a tenth of the general one.
+ */
 const runsBesideOthers = ({ row, definition, decision }: Decided): boolean =>
   definition.overlap === 'allow' && row.state === 'scheduled' && decision.turn?.deferUntil == null
 
 export class CatchUp extends LoopService {
   readonly #options: CatchUpOptions
   readonly #firings: Firings
-  /** Tasks of which a row is being fired here: overlap is decided by one statement at a time. */
+  /** Tasks of which a row is being fired here: only one statement at a time may decide about a task's overlap. */
   readonly #tasks = new Set<string>()
   #restsUntil = Number.NEGATIVE_INFINITY
   #busyUntil = Number.NEGATIVE_INFINITY
@@ -73,23 +78,23 @@ export class CatchUp extends LoopService {
     this.#firings = firings
   }
 
-  /** There is something to make up for. */
+  /** Announces that there are runs to catch up on. */
   override wake(): void {
     this.#busyUntil = performance.now() + LINGER_MS
     super.wake()
   }
 
-  /** Something has come due, which only concerns this lane while it has something to do. */
+  /** Handles a hint that a row has come due, which matters only while this loop has something to do. */
   hint(): void {
     if (performance.now() < this.#busyUntil) super.wake()
   }
 
-  /** A row of the task is being fired here: others of it must wait for what comes of that. */
+  /** Whether a row of the task is being fired here: its other rows wait for the result. */
   isBusy(taskId: string): boolean {
     return this.#tasks.has(taskId)
   }
 
-  /** One pass; answers how long to rest until the next. */
+  /** Makes one pass and returns how long to rest until the next. */
   async runOnce(): Promise<number | undefined> {
     const { db, clock, leases } = this.#options
     const begunAt = performance.now()
@@ -108,7 +113,7 @@ export class CatchUp extends LoopService {
     await this.#fire(rows)
     const endedAt = performance.now()
     this.#restsUntil = Math.max(this.#restsUntil, endedAt + (endedAt - begunAt))
-    // Of most tasks one row goes at a time, so there may be more however few were read.
+    // Of most tasks only one row is fired at a time, so there may be more even if few were read.
     return this.#restsUntil - endedAt
   }
 
@@ -121,7 +126,8 @@ export class CatchUp extends LoopService {
       return definition ? [{ row, definition }] : []
     })
     const allowed = await this.#paced(known)
-    // Nothing is awaited between the look at what is busy and the taking, so that nobody else begins with one of these tasks.
+    // Nothing is awaited between checking which tasks are busy and taking them, so no other loop can start on one of these
+    // tasks.
     const mine = allowed.filter(({ row, definition }) => this.#take(row.taskId, definition.overlap))
     try {
       const decided = this.#firings.decide(mine)
@@ -138,7 +144,7 @@ export class CatchUp extends LoopService {
     }
   }
 
-  /** Those that may start now by the rate of their task; the others are put off until they may. */
+  /** Returns the rows whose task's rate lets them start now; postpones the others. */
   async #paced(rows: readonly Due[]): Promise<readonly Due[]> {
     const { db, clock } = this.#options
     const firsts = new Map<string, DueRow>()
@@ -171,7 +177,10 @@ export class CatchUp extends LoopService {
     })
   }
 
-  /** Several rows of a task may go in one statement only where none of them asks about the others. */
+  /**
+   * Marks the task as busy; returns false if it must wait. One statement may fire several rows of a task only if its overlap
+   * policy is `allow`, so that no row depends on another.
+   */
   #take(taskId: string, overlap: OverlapPolicy): boolean {
     if (this.#firings.isBusy(taskId) || (this.#tasks.has(taskId) && overlap !== 'allow')) return false
     this.#tasks.add(taskId)

@@ -1,17 +1,17 @@
 /**
- * Tasks of which very many runs come to wait in a short time. Their runs wait in a lane of their own beside the one they belong to, and
- * lanes take turns: so a burst of one task delays the others of its lane by one turn, not by the burst.
+ * Detects tasks of which very many runs begin to wait in a short time. Their runs wait in a lane of their own beside their
+ * usual lane. Lanes take turns, so a burst of one task delays the other runs by one turn, not by the whole burst.
  */
 
-/** So many more than a task may put in line per second make it crowded. */
+/** A task is crowded when it exceeds PER_SECOND new waiting runs per second by more than CROWD runs. */
 const CROWD = 500
 const PER_SECOND = 100
-/** Tasks that are watched, and lanes of crowded ones: workers read them all. */
+/** Maximum numbers of watched tasks and of lanes for crowded tasks. The latter is small because workers read all of them. */
 const MAX_WATCHED = 10_000
 const MAX_CROWDED = 100
 
 interface Watched {
-  /** Runs beyond what the task may put in line. */
+  /** Waiting runs beyond those that the rate PER_SECOND allows. */
   excess: number
   at: number
   isCrowded: boolean
@@ -21,7 +21,7 @@ export class CrowdedTasks {
   readonly #watched = new Map<string, Watched>()
   #crowded = 0
 
-  /** Counts runs that come to wait at an instant of the monotonic clock; answers the tasks that are crowded. */
+  /** Counts runs that begin to wait at an instant of the monotonic clock; returns the tasks that are crowded. */
   note(taskIds: readonly string[], now: number): ReadonlySet<string> {
     const counts = new Map<string, number>()
     for (const id of taskIds) counts.set(id, (counts.get(id) ?? 0) + 1)
@@ -33,7 +33,7 @@ export class CrowdedTasks {
 
   #isCrowded(id: string, count: number, now: number): boolean {
     const known = this.#watched.get(id)
-    // Most tasks have a run at a time: nothing is kept of them.
+    // Most tasks have one run at a time: they need no entry.
     if (!known && count === 1) return false
     const task = known ?? { excess: 0, at: now, isCrowded: false }
     task.excess = Math.max(0, task.excess - ((now - task.at) / 1_000) * PER_SECOND) + count

@@ -1,14 +1,14 @@
 /**
- * Shards of which more was there than was read. Where the rows that were read last are all due at one instant, a crowd is: very many
- * runs of one task, of one queue, or of a full hour. What comes after that instant must not wait until the whole crowd
- * was read, so it is read on its own.
+ * Shards that held more rows than one read returned. If the last rows read are all due at one instant, there is a crowd: very
+ * many runs of one task, of one queue, or at the full hour. Rows due after that instant must not wait until the whole crowd has
+ * been read, so they are read separately.
  */
 import type { DueRow } from '../store/agenda/agenda.ts'
 
-/** A shard that had at least as many rows as were read of it. */
+/** A shard that had at least as many rows as the read allowed. */
 export interface FullShard {
   readonly shard: number
-  /** The instant that the reading got to, and how many of the rows are due then. */
+  /** The last instant that the read reached, and how many of the rows are due then. */
   readonly lastAt: number
   readonly atLast: number
   readonly count: number
@@ -20,9 +20,9 @@ export interface Crowd {
   readonly shards: readonly number[]
 }
 
-/** Each of them is a statement of its own. */
+/** Each crowd costs a statement of its own. */
 const MAX_CROWDS = 4
-/** Of the rows that were read of a shard, this share is due at the last instant where there is a crowd. */
+/** There is a crowd if at least this share of the rows read from a shard is due at the last instant. */
 const CROWDED_SHARE = 0.5
 
 export function fullShards(rows: readonly DueRow[], limitPerShard: number): FullShard[] {
@@ -42,7 +42,10 @@ export function fullShards(rows: readonly DueRow[], limitPerShard: number): Full
   return [...seen.values()].filter(({ count }) => count >= limitPerShard)
 }
 
-/** The crowds that keep the shards from being read whole; none when it is something else that does, or they are too many. */
+/**
+ * Returns the crowds that kept the shards from being read completely; empty if there is another cause or there are too many
+ * crowds.
+ */
 export function crowdsIn(full: readonly FullShard[]): Crowd[] {
   const crowds = new Map<number, number[]>()
   for (const { shard, lastAt, atLast, count } of full) {

@@ -1,7 +1,7 @@
 /**
- * What to do with a row that has come due. Pure: it sees the row, its definition and the time, and
- * answers what the one statement that fires it shall do. A task may have missed thousands of occurrences, so this is
- * done in steps.
+ * Decides what to do with a row that has come due. Pure: its input is the row, its definition and the time; its result says
+ * what the one statement that fires the row shall do. A task may have missed thousands of occurrences, so the work is divided
+ * into steps.
  */
 
 import { isBrief, makeUpSteps, spread, type Unwatched } from '../core/policy/misfire.ts'
@@ -22,31 +22,31 @@ import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../s
 import type { Recovery } from '../store/agenda/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
 
-/** A due row, and all that a decision about it depends on. */
+/** A due row and everything that the decision about it depends on. */
 export interface DueCase {
   readonly row: DueRow
   readonly definition: KeptDefinition
   readonly now: number
-  /** The stretch in which nobody watched the row's shard and it came due; null when somebody did. */
+  /** The unwatched period in which the row came due; null if its shard was watched. */
   readonly missedIn: Unwatched | null
-  /** A stretch no longer than this leaves at least one run, whatever the misfire policy. */
+  /** After an unwatched period no longer than this, at least one occurrence runs, whatever the misfire policy. */
   readonly misfireGraceMs: number
   /** The blackouts of its project, if there are any. */
   readonly blackouts?: Blackouts | null
   readonly newId: () => string
 }
 
-/** Most rows are on time and in no blackout, and what becomes of them needs no steps. */
+/** Decides without steps where possible: most rows are on time and in no blackout. */
 export function decide(due: DueCase): Decision {
   if (mayTakeLong(due)) return atOnce(decideSteps(due))
   return withoutFollower(due) ?? withFollower(due, NOTHING_MISSED)
 }
 
-/** Only what was missed, or lies in a blackout, can take long to decide about. */
+/** Only a decision about missed occurrences or blackouts can take long. */
 export const mayTakeLong = ({ missedIn, blackouts = null }: DueCase): boolean =>
   missedIn !== null || blackouts !== null
 
-/** The same in steps. */
+/** The same as `decide`, in steps. */
 export function* decideSteps(due: DueCase): Steps<Decision> {
   const decided = withoutFollower(due)
   if (decided) return decided
@@ -55,12 +55,12 @@ export function* decideSteps(due: DueCase): Steps<Decision> {
   return withFollower(due, due.missedIn === null ? NOTHING_MISSED : yield* afterOutage(due, due.missedIn))
 }
 
-/** The decision about a row that is not followed by another; null for an occurrence that comes due. */
+/** Decides about a row that no further row follows; returns null for an occurrence that comes due. */
 function withoutFollower(due: DueCase): Decision | null {
   const { row } = due
-  // Whoever writes the runs of a backfill sees to it that they come in turn.
+  // The backfiller ensures that the runs of a backfill start in turn.
   if (row.state === 'retrying' || row.kind === 'backfill') return JUST_RUN
-  // What has waited was followed by its next row when it began to.
+  // The next row of a run that has waited was written when the run began to wait.
   if (row.kind === 'occurrence' && row.state === 'scheduled') return null
   const turn = turnOf(due)
   const exclusive = isExclusive(due)
@@ -69,7 +69,7 @@ function withoutFollower(due: DueCase): Decision | null {
 
 const isExclusive = ({ definition }: DueCase): boolean => definition.overlap !== 'allow'
 
-/** The decision about an occurrence, and about those that were missed after it, with the row that follows. */
+/** Decides about an occurrence and about those that were missed after it, together with the row that follows. */
 function withFollower(due: DueCase, missed: Missed): Decision {
   const { row, definition } = due
   const exclusive = isExclusive(due)
@@ -87,7 +87,7 @@ function withFollower(due: DueCase, missed: Missed): Decision {
     : { ...missed, exclusive, turn, isLast, next }
 }
 
-/** What waited, or makes up for an outage, does not start while a blackout is in force. */
+/** Defers a run that waited, or that catches up on an outage, while a blackout is in force. */
 function putOff({ row, now, blackouts }: DueCase, decision: Decision): Decision {
   const window =
     row.kind === 'manual' || row.state === 'held' ? null : blackouts?.at(Math.max(now, row.wakeAt))
@@ -95,14 +95,14 @@ function putOff({ row, now, blackouts }: DueCase, decision: Decision): Decision 
   return { ...decision, turn: { ...decision.turn, deferUntil: window.until } }
 }
 
-/** What becomes of an occurrence within a blackout; null when it is in none. */
+/** Decides about an occurrence within a blackout; returns null if it is in none. */
 function* blackedOut(due: DueCase): Steps<Decision | null> {
   const { row, definition, now, blackouts, newId } = due
   const window = blackouts?.at(row.scheduledFor)
   if (!window) return null
   const exclusive = isExclusive(due)
   if (window.effect === 'defer') {
-    // A window that is over by now puts nothing off: it is simply late.
+    // A window that has ended by now defers nothing: the occurrence is simply late.
     if (window.until <= now) return null
     const turn = { ...turnFor(due), deferUntil: window.until }
     const isLast = hasNoNext(due)
@@ -125,16 +125,16 @@ const hasNoNext = ({ row, definition: { schedule, maxRuns } }: DueCase): boolean
 const nextOf = (due: DueCase, after: number) =>
   due.definition.schedule.type === 'once' ? null : nextRow(due, after)
 
-/** What makes up for the outage uses up the runs that the task may have. */
+/** Whether the catch-up runs use up the runs that the task may have. */
 function isOver({ row, definition: { maxRuns } }: DueCase, { late }: Recovery): boolean {
   return maxRuns !== null && row.ordinal + late.length > maxRuns
 }
 
-/** How the row takes its turn; null when it runs at once or is skipped, for which there is a cheaper statement. */
+/** Returns how the row takes its turn; null if it runs at once or is skipped, for which there is a cheaper statement. */
 function turnOf({ row, definition }: DueCase): Turn | null {
   const { overlap } = definition
   const mayWait = overlap !== 'skip' && overlap !== 'allow'
-  // What makes up for an outage waits for its turn, and may have to step back behind what is on time.
+  // A catch-up run waits for its turn and may have to yield to runs on time.
   const meetsLate = row.kind === 'catchup' || (overlap === 'skip' && definition.misfire.policy === 'run_all')
   if (!mayWait && !meetsLate && row.state === 'scheduled') return null
   return turnFor({ row, definition })
@@ -142,7 +142,7 @@ function turnOf({ row, definition }: DueCase): Turn | null {
 
 function turnFor({ row, definition: { overlap } }: Pick<DueCase, 'row' | 'definition'>): Turn {
   return {
-    // What takes the place of others always waits: those that waited before it go.
+    // A run that supersedes others always waits, since the runs that waited before it are removed.
     places: queuedAtMost(overlap) ?? MAX_QUEUED,
     beyond: overlap === 'queue_all' ? 'overlap_limit' : 'overlap',
     supersedes: overlap === 'cancel_previous' && row.kind !== 'catchup',
@@ -158,13 +158,13 @@ function nextRow({ definition, now, newId }: DueCase, after: number): Decision['
   return { runId: newId(), at: Math.ceil(at), ...jittered(plan, at) }
 }
 
-/** By how much an occurrence is put off, where it is: most tasks have no jitter and pay nothing for it. */
+/** The jitter of an occurrence. Most tasks have none and pay nothing for it. */
 function jittered(plan: Plan, at: number): { readonly jitterMs?: number } {
   const jitterMs = plan.jitterMs ? jitterOf(plan, at) : 0
   return jitterMs === 0 ? {} : { jitterMs }
 }
 
-/** When a row was to be acted upon, by its schedule. */
+/** Returns when a row was to be fired according to its schedule, jitter included. */
 export const dueInstant = ({ row, definition }: Pick<DueCase, 'row' | 'definition'>): number =>
   definition.jitter === null || row.kind === 'manual'
     ? row.scheduledFor
@@ -173,13 +173,13 @@ export const dueInstant = ({ row, definition }: Pick<DueCase, 'row' | 'definitio
 type Missed = Pick<Decision, 'skip' | 'runFor' | 'runForJitterMs' | 'recovery'>
 const NOTHING_MISSED: Missed = { skip: null, runFor: null, recovery: null }
 
-/** Carries out the misfire policy for the row's own occurrence and all that were missed after it in the same stretch. */
+/** Applies the misfire policy to the row's own occurrence and to all that were missed after it in the same unwatched period. */
 function* afterOutage(due: DueCase, stretch: Unwatched): Steps<Missed> {
   const { row, definition, now, newId } = due
   const plan = planOf(definition)
   const { misfire, maxRuns, schedule } = definition
   const first = row.scheduledFor
-  // What lies in a blackout after it is not this policy's to decide.
+  // This policy does not decide about occurrences in a later blackout.
   const end = Math.min(stretch.to, (due.blackouts?.nextAfter(first) ?? Number.POSITIVE_INFINITY) - 1)
   const hasNewer = end < stretch.to && hasOneAfter(due, plan, { after: end, to: stretch.to })
   const brief = isBrief(stretch, due.misfireGraceMs)
@@ -199,7 +199,8 @@ function* afterOutage(due: DueCase, stretch: Unwatched): Steps<Missed> {
   if (hasFailed) return { skip, runFor: null, recovery: { late: [], hasFailed, lane } }
   const [latest] = runs
   if (latest === undefined) return { ...NOTHING_MISSED, skip }
-  // One alone that was held up for a moment is not made up for, it is late; and a chain goes on when its run has ended.
+  // A single occurrence after a brief unwatched period is late, not missed, so it gets no catch-up run. A `delay` schedule
+  // continues when its run has ended.
   const isAlone = runs.length === 1 && latest === first && brief && !hasNewer
   if (misfire.policy === 'run_all' && schedule.type !== 'delay' && !isAlone) {
     const made = yield* spread({ plan, misfire, now }, runs)
@@ -211,7 +212,10 @@ function* afterOutage(due: DueCase, stretch: Unwatched): Steps<Missed> {
   return { ...NOTHING_MISSED, skip, runFor: latest, ...jitter }
 }
 
-/** Whether an occurrence lies in what is left of a stretch that no blackout skips: it is newer than all before the blackout. */
+/**
+ * Whether the rest of the unwatched period contains an occurrence that no blackout skips. Such an occurrence is newer than all
+ * those before the blackout.
+ */
 function hasOneAfter(
   { blackouts }: DueCase,
   plan: Plan,
@@ -226,7 +230,7 @@ function hasOneAfter(
   }
 }
 
-/** How many occurrences lie between two of them, both included; null when they are too many to count. */
+/** Counts the occurrences from `first` to `last`, both included; returns null if there are too many to count. */
 function* countMissed(plan: Plan, first: number, last: number): Steps<number | null> {
   const { count, atLeast } = yield* countSteps(plan, first, last, MAX_COUNTED)
   return atLeast ? null : count + 1

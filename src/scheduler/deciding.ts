@@ -1,6 +1,6 @@
 /**
- * Decides what becomes of due rows: what runs, what is skipped, and what follows. What cannot be decided is set aside, so that it costs the
- * others nothing.
+ * Decides what becomes of due rows: which run, which are skipped, and which rows follow. A row that cannot be decided is set
+ * aside, so that it does not delay the others.
  */
 import { uuidv7 } from '../core/ids.ts'
 import { stretchAt } from '../core/policy/misfire.ts'
@@ -19,13 +19,16 @@ export interface DecidingOptions {
   readonly log: Logger
   readonly leases: ShardLeases
   readonly blackouts: BlackoutBook
-  /** What came due in an unwatched stretch no longer than this simply runs late, whatever the misfire policy. */
+  /** Occurrences that came due in an unwatched period no longer than this simply run late, whatever the misfire policy. */
   readonly misfireGraceMs: number
 }
 
-/** To decide about what was missed for longer than this may take its time. */
+/** A batch with rows overdue by more than this yields every few milliseconds, so it may take long. */
 const LONG_MISSED_MS = 60_000
-/** Deciding about a batch that is on time takes a few milliseconds; what takes longer than this, such as tasks with many triggers, gives way. */
+/**
+ * Deciding about a batch that is on time takes a few milliseconds and is not interrupted. One that takes longer than this, for
+ * example because of tasks with many triggers, yields to other work.
+ */
 const ON_TIME_TURN_MS = 20
 
 export class Deciding {
@@ -37,7 +40,10 @@ export class Deciding {
     this.#aside = aside
   }
 
-  /** After an outage a decision may walk through all that a task has missed, and gives way to everything else meanwhile. */
+  /**
+   * Decides about rows. After an outage a decision may walk through all the missed occurrences of a task, and yields to other
+   * work meanwhile.
+   */
   async aboutAll(dues: readonly Due[]): Promise<Decided[]> {
     const longAgo = this.#options.clock.now() - LONG_MISSED_MS
     const turns = new Turns(dues.some(({ row }) => row.wakeAt <= longAgo) ? undefined : ON_TIME_TURN_MS)
@@ -56,7 +62,7 @@ export class Deciding {
     return decided
   }
 
-  /** Rows about which nothing can take long to decide. */
+  /** Decides about rows for which no decision can take long. */
   atOnce(dues: readonly Due[]): Decided[] {
     return dues.flatMap((due) => {
       try {
@@ -76,7 +82,7 @@ export class Deciding {
     void this.#aside.refuse(due, error)
   }
 
-  /** All that a decision depends on; null in a shard that is no longer this node's. */
+  /** Collects what a decision depends on; returns null if this node no longer owns the shard. */
   #caseOf({ row, definition }: Due): DueCase | null {
     const { leases, blackouts, clock, misfireGraceMs } = this.#options
     const held = leases.get(row.shard)

@@ -4,15 +4,15 @@ import { Heap } from '../runtime/heap.ts'
 import type { DueRow } from '../store/agenda/agenda.ts'
 import { type Line, LOCAL } from '../transport/local-worker.ts'
 
-/** A row that comes due, and what its task says. */
+/** A row that comes due, with the definition of its task. */
 export interface Due {
   readonly row: DueRow
   readonly definition: KeptDefinition
-  /** What it needs room in; left out: a slot on this machine. */
+  /** The line in which the run needs room; omitted for a slot on this machine. */
   readonly line?: Line
 }
 
-/** What is due of one line. */
+/** The due runs of one line. */
 export interface DueLine {
   readonly line: Line
   readonly count: number
@@ -20,12 +20,12 @@ export interface DueLine {
   readonly dueSince: number
 }
 
-/** What may be taken of what is due. */
+/** Limits for taking due rows. */
 export interface Taking {
   readonly limit: number
-  /** Whether another statement is firing a row of a task just now. */
+  /** Whether another statement is firing a row of the task. */
   isBusy?(taskId: string): boolean
-  /** How many of a line; left out: any number. */
+  /** Number of rows that may be taken of a line; any number if omitted. */
   roomFor?(line: DueLine): number
 }
 
@@ -39,11 +39,14 @@ const flowOf = ({ row: { taskId, kind, lane, priority }, definition: { projectId
   task: schedule.type === 'once' && kind !== 'manual' ? '' : taskId,
 })
 
-/** It runs whatever else its task does, and no row follows it: any number of them can be fired together. */
+/**
+ * Whether the row runs regardless of other runs of its task and no row follows it. Any number of such rows can be fired
+ * together.
+ */
 const isIndependent = ({ row: { kind, state }, definition }: Due) =>
   definition.overlap === 'allow' && (kind === 'manual' || state === 'retrying')
 
-/** What is due of a line, and how many of it may be taken in this pass. */
+/** The due rows of a line, and how many of them may be taken in this pass. */
 interface LineQueue {
   readonly line: Line
   readonly queue: FairQueue<Due>
@@ -51,61 +54,61 @@ interface LineQueue {
   taken: number
 }
 
-/** The lower priority first; then lines take turns. */
+/** Orders by lower priority value first; then lines take turns. */
 const byLineTurn = (a: LineQueue, b: LineQueue) =>
   (a.queue.first as Due).row.priority - (b.queue.first as Due).row.priority ||
   a.taken - b.taken ||
   (a.queue.first as Due).row.wakeAt - (b.queue.first as Due).row.wakeAt
 
 /**
- * What comes due soon. A run is held once, however often it is read, as it was read last. What is not due waits in order of time. What is due
- * waits line by line, so that nobody waits behind a line without room, and is taken by priority; under equal priority lines, projects, lanes and tasks
- * take turns.
+ * Rows that come due soon. Each run is in the queue once, in the state last read. Rows that are not yet due are ordered by
+ * time. Due rows wait per line, so that none waits behind a line without room. They are taken by priority; under equal
+ * priority, lines, projects, lanes and tasks take turns.
  */
 export class DueQueue {
   readonly #later = new Heap<Due>(byTime)
   readonly #due = new Map<string, LineQueue>()
   #dueSize = 0
-  /** What is due of tasks of which another row goes first: it waits here, so that other tasks do not wait behind it. */
+  /** Due rows of tasks of which another row goes first. They wait here so that other tasks do not wait behind them. */
   readonly #behind = new Map<string, Heap<Due>>()
   #behindSize = 0
-  /** The highest fence each run was read with; an older entry of it in a heap no longer counts. */
+  /** The highest fence with which each run was read; an older entry of the run in a heap is ignored. */
   readonly #fences = new Map<string, number>()
 
   get size(): number {
     return this.#later.size + this.#dueSize + this.#behindSize
   }
 
-  /** When something must be looked at; in the past while there is something due. */
+  /** When the next row must be handled; in the past while a row is due. */
   get nextAt(): number | undefined {
     const [behind] = this.#behind.values()
     const [line] = this.#due.values()
     return (line?.queue.first ?? behind?.first ?? this.#later.first)?.row.wakeAt
   }
 
-  /** Every run that is held, as due before an instant. */
+  /** Returns every run in the queue that is due before an instant. */
   *runIdsBefore(instant: number): Iterable<string> {
     const due = Array.from(this.#due.values(), ({ queue }) => queue)
     for (const rows of [this.#later, ...due, ...this.#behind.values()])
       for (const { row } of rows) if (row.wakeAt < instant && this.holds(row)) yield row.runId
   }
 
-  /** Whether a row is held as it was read now. */
+  /** Whether the queue has the row in the state in which it was read now. */
   holds({ runId, fence }: DueRow): boolean {
     return this.#fences.get(runId) === fence
   }
 
   add(due: Due): void {
-    // One that was taken before and comes back says less than what was read since.
+    // A row that was taken before and comes back is older than one that was read since.
     if ((this.#fences.get(due.row.runId) ?? -1) >= due.row.fence) return
     this.#fences.set(due.row.runId, due.row.fence)
     this.#later.push(due)
   }
 
   /**
-   * Takes what is due up to an instant, at most `limit`. Of a task at most one row is taken about which the statement
-   * that fires it has to decide by what else the task does: two of them would not see each other. And none such is taken while
-   * another statement is firing a row of its task. Nothing is taken of a line without room.
+   * Takes rows that are due up to an instant, at most `limit`. If firing a row depends on what else its task does, at most one
+   * row of that task is taken, because two would not see each other, and none while another statement is firing a row of the
+   * task. Nothing is taken of a line without room.
    */
   takeDue(upTo: number, { limit, isBusy = () => false, roomFor }: Taking): Due[] {
     while ((this.#later.first?.row.wakeAt ?? Number.POSITIVE_INFINITY) <= upTo)
@@ -134,7 +137,7 @@ export class DueQueue {
     return taken
   }
 
-  /** The lines of which something may be taken now. */
+  /** Returns the lines of which rows may be taken now. */
   #openLines(roomFor: Taking['roomFor']): Heap<LineQueue> {
     const open = new Heap(byLineTurn)
     for (const each of this.#due.values()) {
@@ -173,7 +176,7 @@ export class DueQueue {
     this.#behindSize++
   }
 
-  /** The first that waits of each task takes its turn again, once no other row of the task is being fired. */
+  /** Puts the first waiting row of each task back among the due rows once no other row of the task is being fired. */
   #bringForward(isBusy: (taskId: string) => boolean): void {
     for (const [taskId, rows] of this.#behind) {
       if (isBusy(taskId)) continue
@@ -183,7 +186,7 @@ export class DueQueue {
     }
   }
 
-  /** Forgets everything in shards that are no longer watched here. */
+  /** Removes everything in shards that this node no longer owns. */
   retain(isWatched: (shard: number) => boolean): void {
     const behind = [...this.#behind.values()].flatMap((rows) => rows.clear())
     const due = Array.from(this.#due.values(), ({ queue }) => queue.clear()).flat()

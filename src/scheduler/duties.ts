@@ -4,7 +4,7 @@ import type { Database } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** Something that is to be done to a task, by a row of the agenda that is no run. */
+/** An action on a task that is due at an instant. Its agenda row is not a run. */
 export interface Duty {
   readonly runId: string
   readonly kind: 'resume' | 'skip'
@@ -19,8 +19,8 @@ export interface DutiesOptions {
 }
 
 /**
- * Carries out what is to be done to tasks at an instant, one after the other. The row is taken by the
- * transaction that does it, so of two nodes that try one does, and what fails is tried again.
+ * Performs due actions on tasks, one after the other. The transaction that performs an action also takes its row, so if two
+ * nodes try, only one does it; a failed action is tried again.
  */
 export class Duties extends LoopService {
   readonly #carryOut: (duty: Duty) => Promise<void>
@@ -42,8 +42,8 @@ export class Duties extends LoopService {
   }
 
   /**
-   * One pass over what waits. One that is refused is added again when its row is read again; anything else that fails
-   * ends the pass, and the next begins with that.
+   * Makes one pass over the waiting duties. A duty that PostgreSQL refuses is added again when its row is read again; any other
+   * failure ends the pass, and the next pass begins with that duty.
    */
   async runOnce(): Promise<undefined> {
     for (const duty of [...this.#waiting.values()]) {

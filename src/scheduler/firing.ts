@@ -1,4 +1,4 @@
-/** From what is due to what is fired: who gets the room there is, and what follows from a fire that was granted. */
+/** Plans the firing of due rows: which of them get the available room, and what follows from a fire that was granted. */
 import { durationMs } from '../core/task/task.ts'
 import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda/agenda.ts'
 import type { LimitedWait } from '../store/agenda/expiry.ts'
@@ -7,7 +7,7 @@ import { type Line, LOCAL, type LocalWorker } from '../transport/local-worker.ts
 import type { Work } from '../transport/transport.ts'
 import type { Due } from './due-queue.ts'
 
-/** Something due, and what was decided about it. */
+/** A due row and the decision about it. */
 export interface Decided extends Due {
   readonly decision: Decision
 }
@@ -17,14 +17,14 @@ export type PlannedFiring = Decided & Firing
 export const runs = ({ skip, runFor, recovery }: Decision) =>
   recovery === null && (skip === null || runFor !== null)
 
-/** Who has room for what is due, and where it waits without. */
+/** Who has room for due runs, and where runs wait that get none. */
 export interface Rooms {
   readonly worker: Pick<LocalWorker, 'serves' | 'reserve' | 'release'> | null
-  /** The side lane of what waits because its line is full; null where it waits in its own. */
+  /** The side lane for a run whose line is full; null if it waits in its own lane. */
   sideOf?(due: Decided): number | null
 }
 
-/** Room of a line that was set aside, so far as it is left. */
+/** The room of a line that was reserved and is still unused. */
 interface LineRoom {
   readonly line: Line
   wanted: number
@@ -32,7 +32,7 @@ interface LineRoom {
   ahead: number
 }
 
-/** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
+/** Assigns the available room in order. A run that must start at once or not at all gets only free places. */
 export function withRoom(decided: readonly Decided[], { worker, sideOf }: Rooms): PlannedFiring[] {
   if (!worker)
     return decided.map((due) => planned(due, false, runs(due.decision) ? (sideOf?.(due) ?? null) : null))
@@ -54,7 +54,7 @@ const planned = (
   side: number | null,
 ): PlannedFiring => ({ row, definition, line, decision, startNow, side })
 
-/** Sets aside room for all that a worker serves, line by line. */
+/** Reserves room, line by line, for all runs that the worker serves. */
 function reserved(
   decided: readonly Decided[],
   places: readonly unknown[],
@@ -84,14 +84,14 @@ export interface Group {
   readonly firings: readonly PlannedFiring[]
 }
 
-/** It starts here, and the only other thing to do is to write what follows. */
+/** Whether the run starts here and the only other thing to do is to write the row that follows. */
 const isFollowed = ({ startNow, decision: { skip, runFor, next, isLast } }: PlannedFiring) =>
   startNow && skip === null && runFor === null && next !== null && next.jitterMs === undefined && !isLast
 
 /**
- * What just runs has a cheap statement of its own, in which all start or all wait, and so has what starts and
- * is followed by the next; what may have to take turns has a dear one; the rest goes one by one.
- * All that waits goes in one statement: what is claimed in strict order must not be there before what was
+ * Groups firings by statement. Rows that just run have a cheap statement, in which all start or all wait; so have rows that
+ * start and are followed by the next. Rows that may have to take turns need an expensive one, and the rest are fired one by
+ * one. All that wait go in one statement, because with claims in strict order a run must not be in `ready` before one that was
  * due earlier.
  */
 export function grouped(firings: readonly PlannedFiring[]): Group[] {
@@ -121,13 +121,13 @@ function statementFor(firing: PlannedFiring): Group['how'] {
   return isFollowed(firing) ? 'follow' : 'each'
 }
 
-/** Those of what is due that may wait for a worker only so long. */
+/** Returns the wait limits of the due rows that have a queue timeout. */
 export const waitsOf = (dues: readonly Due[]): LimitedWait[] =>
   dues.flatMap(({ row: { runId, attempt, wakeAt }, definition: { queueTimeout } }) =>
     queueTimeout === null ? [] : [{ runId, attempt, wakeAt, waitMs: durationMs(queueTimeout) }],
   )
 
-/** The claim that the fire has granted: its statement did not answer rows that are as they were asked for. */
+/** Builds the claim that the fire has granted. The statement does not return rows that are as they were requested. */
 export function workOf({ row, definition, decision }: Decided): Work {
   return {
     runId: row.runId,
@@ -144,13 +144,13 @@ export function workOf({ row, definition, decision }: Decided): Work {
   }
 }
 
-/** A row that the fire has left waiting, as reading it would show it. */
+/** Returns a row that the fire has left waiting, as reading it would return it. */
 export function waitingOf({ row, decision }: Decided, { wakeAt }: HeldRow): DueRow {
   const state = decision.turn?.deferUntil == null ? 'held' : 'deferred'
   return { ...row, state, wakeAt, fence: row.fence + 1 }
 }
 
-/** The row that the fire has just written, as reading it would show it. */
+/** Returns the following row that the fire has just written, as reading it would return it. */
 export function followerOf(
   { taskId, shard, version, ordinal, lane, priority }: DueRow,
   next: NonNullable<Decision['next']>,

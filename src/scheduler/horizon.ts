@@ -1,22 +1,22 @@
 /**
- * What must be read to know everything that comes due soon. The part ahead is read once, as time moves on;
- * the last seconds are read again in each pass, which finds what a lost hint was about; everything, however
- * long ago it was due, is read now and then; and what a hint is about is read at once, and nothing else.
+ * Plans what must be read to know everything that comes due soon. The part ahead is read once, as time moves on. The last few
+ * seconds are read again in each pass, which finds the rows of lost hints. Everything due, however old, is read periodically.
+ * The range of a hint is read at once.
  */
 import type { DueHint } from '../transport/wake-ups.ts'
 
-/** A stretch of time to read, in all shards or in those a hint was about. */
+/** A time range to read, in all shards or in those that a hint named. */
 export interface Range {
   readonly kind: 'all' | 'back' | 'ahead' | 'hinted' | 'passed'
   readonly shards: readonly number[]
-  /** Null: from the beginning of time. */
+  /** Null for all rows due before `until`. */
   readonly from: number | null
   readonly until: number
-  /** Which set of shards it was planned for; what was read for another set says nothing about this one. */
+  /** The set of shards that the range was planned for; the result of reading another set does not count for this one. */
   readonly epoch: number
 }
 
-/** A crowd of rows of about one instant that was not read whole; what comes after it was. */
+/** A crowd of rows due at about one instant that was not read completely, while the rows after it were. */
 export interface PassedOver {
   readonly from: number
   readonly until: number
@@ -24,7 +24,7 @@ export interface PassedOver {
 
 /** The result of reading a range. */
 export interface Reading {
-  /** Some shard had more rows than were read. */
+  /** Whether some shard had more rows than were read. */
   readonly isCut: boolean
   readonly passed?: PassedOver | null
 }
@@ -37,20 +37,20 @@ export interface HorizonOptions {
 
 export class Horizon {
   readonly #options: HorizonOptions
-  /** Everything due before this instant has been read, as far as it was there. */
+  /** Everything due before this instant has been read, as far as it existed then. */
   #readUntil: number | undefined
-  /** The end of the part ahead that is being read just now, which may not see what is written meanwhile. */
+  /** The end of the part ahead that is being read now; the read may not see rows that are written meanwhile. */
   #readingUntil: number | undefined
   /** When everything is to be read again. */
   #everythingAt = Number.NEGATIVE_INFINITY
-  /** Where the look back must begin, when the last one did not reach its end. */
+  /** Where the next look back must begin if the last one did not reach its end. */
   #backFrom: number | undefined
   #hinted = new Map<number, { from: number; to: number }>()
-  /** Some range held more rows than were read. */
+  /** Whether some range held more rows than were read. */
   #isCut = false
-  /** The part ahead did. */
+  /** Whether the part ahead held more rows than were read. */
   #isAheadCut = false
-  /** What is still to be read of crowds that the part ahead went past. */
+  /** The crowds that the part ahead skipped and that are still to be read. */
   #passed: PassedOver | undefined
   #epoch = 0
 
@@ -58,7 +58,7 @@ export class Horizon {
     this.#options = options
   }
 
-  /** Whoever writes something for an earlier instant must put it in the queue: no pass reads it in time. */
+  /** Rows written for an earlier instant than this must be added to the queue by their writer: no pass reads them in time. */
   get readUntil(): number {
     return Math.max(
       this.#readUntil ?? Number.NEGATIVE_INFINITY,
@@ -66,12 +66,12 @@ export class Horizon {
     )
   }
 
-  /** More is waiting than was read; it is worth reading on as soon as what was read is fired. */
+  /** Whether more rows are waiting than were read, so that reading should continue as soon as these are fired. */
   get isCut(): boolean {
     return this.#isCut || this.#passed !== undefined
   }
 
-  /** Forgets what was read: other shards are watched now. */
+  /** Discards what is known, because this node owns other shards now. */
   reset(): void {
     this.#epoch++
     this.#readUntil = undefined
@@ -82,7 +82,7 @@ export class Horizon {
     this.#passed = undefined
   }
 
-  /** Takes in that rows were written; false when they lie beyond what is read now and will be found in time. */
+  /** Records that rows were written; returns false if they all lie beyond the horizon and will be found in time. */
   hint(hints: readonly DueHint[], now: number): boolean {
     let isNews = false
     const horizon = now + this.#options.lookAheadMs
@@ -99,8 +99,8 @@ export class Horizon {
   }
 
   /**
-   * What to read in this pass. While there is `plenty` in hand only hints are followed, and what comes due next is read
-   * before its time: what is late already would be found again in front of what is on time.
+   * Returns what to read in this pass. While there is `plenty` in hand and reading was cut off, only hints are followed and the
+   * part ahead is read in time: late rows that are in hand already would be returned again, ahead of rows on time.
    */
   plan(now: number, shards: readonly number[], plenty: boolean): Range[] {
     const ranges: Range[] = []
@@ -129,7 +129,9 @@ export class Horizon {
     return ranges
   }
 
-  /** The rest of a crowd: before its time it is read for itself, then with all else that is late. */
+  /**
+   * Returns the range of the rest of a crowd. Before its time it is read separately; then it is read with all other late rows.
+   */
   #passedRange(now: number, shards: readonly number[]): Range | undefined {
     const passed = this.#passed
     if (passed === undefined) return undefined
@@ -172,13 +174,13 @@ export class Horizon {
         if (!isCut) this.#passed = undefined
         break
       case 'hinted':
-        // More than a hint's worth: it is read like everything else that is late.
+        // There are more rows than the hint announced, so the range is read with all other late rows.
         if (isCut && range.from !== null) this.#backFrom = Math.min(range.from, this.#backFrom ?? range.from)
         break
     }
   }
 
-  /** A range could not be read: what it was about is still to be found. */
+  /** Records that a range could not be read, so that its rows are still found. */
   giveBack({ kind, shards, from, until }: Range): void {
     if (kind === 'ahead') this.#readingUntil = undefined
     if (kind !== 'hinted' || from === null) return

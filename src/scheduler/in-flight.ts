@@ -1,18 +1,18 @@
 import type { DueRow } from '../store/agenda/agenda.ts'
 
-/** As much of a row as tells one state of a run from a later one: whoever changes a run raises its fence. */
+/** The part of a row that distinguishes one state of a run from a later one: every change of a run raises its fence. */
 type Seen = Pick<DueRow, 'runId' | 'taskId' | 'fence'>
 
 /**
- * What is being fired right now, or is about to be. To read such a row and fire it again would be in vain, but
- * only as it was then: a run that was started and has failed meanwhile is there anew, with a higher fence.
+ * Rows that are being fired or reserved for firing. Reading and firing such a row again would be useless, but only in the same
+ * state: a run that was started and has failed meanwhile appears again with a higher fence.
  */
 export class InFlight {
   /** The fence each run is being fired with. */
   readonly #runs = new Map<string, number>()
   /** How many rows of each task are being fired. */
   readonly #tasks = new Map<string, number>()
-  /** Fired since the present reading began, which may have seen them as they were before. */
+  /** Runs fired since the current read began. The read may have seen them in their earlier state. */
   #firedMeanwhile: Map<string, number> | undefined
 
   /** Every run that is being fired, or kept for it. */
@@ -20,22 +20,22 @@ export class InFlight {
     return this.#runs.keys()
   }
 
-  /** Whether a row of the task is being fired: others of it wait for what comes of that. */
+  /** Whether a row of the task is being fired: its other rows wait for the result. */
   isBusy(taskId: string): boolean {
     return this.#tasks.has(taskId)
   }
 
-  /** Whether a row was read as it is being fired, or has been since the reading began. */
+  /** Whether the row, in this state, is being fired or has been fired since the read began. */
   covers({ runId, fence }: Seen): boolean {
     return fence <= Math.max(this.#runs.get(runId) ?? -1, this.#firedMeanwhile?.get(runId) ?? -1)
   }
 
-  /** A row is kept for later, and must not be read meanwhile. */
+  /** Reserves a row for later firing, so that it is not read again meanwhile. */
   reserve({ runId, fence }: Seen): void {
     this.#runs.set(runId, fence)
   }
 
-  /** A row that was kept for later is not fired here after all. */
+  /** Releases a row that was reserved and is not fired here after all. */
   giveUp({ runId }: Seen): void {
     this.#runs.delete(runId)
   }

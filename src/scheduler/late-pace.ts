@@ -1,18 +1,18 @@
 import type { LateStart } from '../store/agenda/catch-up.ts'
 import type { Due } from './due-queue.ts'
 
-/** Runs closer together than this are not told apart: one statement fires them, and one claim takes them. */
+/** Runs closer together than this are treated as simultaneous: one statement fires them, and one claim takes them. */
 export const FINEST_MS = 20
 
-/** A late row that has to wait for its rate, and until when. */
+/** A late row that has to wait for its task's rate, and until when. */
 export interface Postponed {
   readonly due: Due
   readonly at: number
 }
 
 /**
- * Which late rows may be fired now, and when the others may. Their task's rate holds between the starts of runs, so each
- * counts from when the one before it began, and while that waits for a worker none follows. Pure.
+ * Decides which late rows may be fired now, and when the others may. The rate of a task limits the starts of runs, so each row
+ * counts from the start of the previous run; while that run waits for a worker, none follows. Pure.
  */
 export function paceLate(
   rows: readonly Due[],

@@ -1,33 +1,33 @@
 /**
- * How long before their instant rows are fired. The worker holds what it was given until the instant has come, so the
- * statement that fires has that long to come back; on a busy database it takes longer, and the lead grows with it.
+ * How long before their due instant rows are fired. The worker keeps a run until its instant has come, so the statement that
+ * fires has that long to return. On a busy database statements take longer, and the lead grows with them.
  */
 
-/** Between these is the shortest lead. */
+/** Bounds of the shortest lead. */
 const LEAST_MS = 10
 const MOST_MS = 40
 /**
- * Whenever the earliest row is as near as the shortest lead, everything goes that is nearer than so much more, or than twice the
- * lead: at a steady rate that makes batches of what would else be a statement for each, and what comes due while the statement
- * is under way has a lead of its own left when it is back.
+ * When the earliest row is as near as the shortest lead, all rows that are nearer than the lead plus this, or than twice the
+ * lead, are fired. At a steady rate this makes batches instead of a statement per row, and rows that come due while the
+ * statement is running still have a lead of their own when it returns.
  */
 const GATHERED_MS = 20
 /**
- * At a low rate more time is needed to gather anything: at 100 runs a second this makes 10 statements of 26. It is bounded,
- * because what is fired can no longer be paused or edited, and what overlaps is decided when it is fired.
+ * At a low rate more time is needed to gather a batch: at 100 runs a second this takes 10 statements instead of 26. It is
+ * bounded because a fired run can no longer be paused or edited, and overlap is decided when a run is fired.
  */
 const MOST_GATHERED_MS = 100
 /** The number of rows that justifies a statement of its own. */
 const WORTHWHILE = 10
-/** What a slow statement has taught is half forgotten after this. */
+/** Half-life of the measured statement duration. */
 const HALF_LIFE_MS = 10_000
-/** And half of what was fired after this. */
+/** Half-life of the count of fired rows. */
 const RATE_HALF_LIFE_MS = 500
 
 export class Lead {
   #slowestMs = 0
   #measuredAt = 0
-  /** Rows fired lately: the earlier, the less they count. */
+  /** Rows fired recently, with exponential decay. */
   #fired = 0
 
   /** Records how long a statement took, and for how many rows. `now` is monotonic. */
@@ -37,13 +37,13 @@ export class Lead {
     this.#measuredAt = now
   }
 
-  /** So near the earliest row must be before anything is fired, and then everything goes that is as near as `most`. */
+  /** Nothing is fired until the earliest row is as near as `least`; then all rows as near as `most` are fired. */
   at(now: number): { readonly least: number; readonly most: number } {
     const least = Math.min(MOST_MS, Math.max(LEAST_MS, this.#remembered(now)))
     return { least, most: least + Math.max(this.#gatheredMs(now), least) }
   }
 
-  /** How long it takes until enough comes due. */
+  /** Returns how long it takes until enough rows come due. */
   #gatheredMs(now: number): number {
     const perMs = (this.#firedLately(now) * Math.LN2) / RATE_HALF_LIFE_MS
     return Math.min(MOST_GATHERED_MS, Math.max(GATHERED_MS, WORTHWHILE / perMs))

@@ -5,8 +5,8 @@ import { dueInstant } from './decide.ts'
 import type { Due } from './due-queue.ts'
 
 /**
- * Whether a row was missed in an outage and all that was missed is made up for, which may be a lot to write. One alone
- * that was held up for a moment is not: it simply runs.
+ * Whether a row was missed in an outage and its task's policy makes up for all missed occurrences, which may require many
+ * writes. A single occurrence after a brief unwatched period does not count: it simply runs.
  */
 export function isMadeUpFor(due: Due, unwatched: readonly Unwatched[], graceMs: number): boolean {
   const { row, definition } = due
@@ -21,8 +21,8 @@ export function isMadeUpFor(due: Due, unwatched: readonly Unwatched[], graceMs: 
 }
 
 /**
- * Rows whose tasks missed occurrences that are all made up for. Laying them out writes up to as many rows as the task's cap
- * allows, so they wait here and go a few at a time, beside what is on time and never in front of it.
+ * Rows whose tasks make up for all missed occurrences. Each of them writes up to the task's cap of rows, so they wait here and
+ * are fired a few at a time, beside the runs on time and never ahead of them.
  */
 export class Missed {
   #dues: Due[] = []
@@ -35,7 +35,7 @@ export class Missed {
     this.#dues.push(due)
   }
 
-  /** Takes the first, one a task at most, until they come to so many rows; what is busy waits. */
+  /** Takes the first rows, at most one per task, until they amount to `rows` written rows; busy tasks are left waiting. */
   take(rows: number, isBusy: (taskId: string) => boolean): Due[] {
     const taken = new Map<string, Due>()
     const left: Due[] = []
@@ -52,7 +52,7 @@ export class Missed {
     return [...taken.values()]
   }
 
-  /** Forgets everything in shards that are no longer watched here; answers what it forgot. */
+  /** Removes everything in shards that this node no longer owns; returns what was removed. */
   retain(isWatched: (shard: number) => boolean): Due[] {
     const forgotten = this.#dues.filter(({ row }) => !isWatched(row.shard))
     this.#dues = this.#dues.filter(({ row }) => isWatched(row.shard))

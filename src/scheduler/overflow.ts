@@ -1,36 +1,36 @@
 /**
- * How much of what is due may go into ready because the worker of this process has no room for it. A run
- * that waits there costs twice what one costs that starts from its fire, so it pays only when somebody else
- * is free to take it, or when this worker is stuck. Others are offered a little at a time: while they take
- * it there is soon more, and when it is this worker that takes it back, they are asked less and less often.
+ * How many due runs may go into `ready` because the worker of this process has no room for them. A run that waits there costs
+ * twice as much as one that starts when it is fired, so this pays only if another worker is free to take it, or if this worker
+ * is stuck. Other workers are offered a few runs at a time: while they take them, more offers follow soon; if this worker
+ * claims the runs back itself, offers become less and less frequent.
  */
 
 /** What the decision depends on. */
 export interface Shortage {
   readonly now: number
-  /** When the earliest of what is due was due. */
+  /** When the earliest of the due runs was due. */
   readonly dueSince: number
   /** How many runs the worker of this process would take on now. */
   readonly room: number
-  /** How many it has ever taken out of ready. */
+  /** How many runs that worker has claimed from `ready` in total. */
   readonly claimed: number
   readonly hasOthers: boolean
-  /** More is due than may wait in this process. */
+  /** Whether more runs are due than may wait in this process. */
   readonly isTooLong?: boolean
-  /** Whether runs wait in ready already, which is why the worker has no room until it knows that they are gone. */
+  /** Whether runs already wait in `ready`; the worker has no room until it knows that they are gone. */
   readonly isReadyBehind: boolean
 }
 
-/** A worker that had no room for so long is stuck: what is due waits in ready, and reads pending. */
+/** A worker that has had no room for this long is stuck: due runs then wait in `ready` and are shown as pending. */
 const STUCK_MS = 1_000
-/** Not while it gets through what waits in ready, unless that takes so long: a run that goes there costs twice as much. */
+/** Used instead while the worker processes the runs in `ready`, because a run that goes there costs twice as much. */
 const BEHIND_READY_MS = 10_000
-/** Others are offered nothing that has waited for less than this when the worker has no room at all. */
+/** While the worker has no room at all, runs that have waited for less than this are not offered to others. */
 const PATIENCE_MS = 50
-/** And when it has some, so that it gets through what is due, only what has waited for this long. */
+/** While the worker has some room, and so makes progress, only runs that have waited for this long are offered. */
 const LONG_PATIENCE_MS = 1_000
 const LONGEST_PAUSE_MS = 2_000
-/** What others are offered at a time. */
+/** Number of runs offered at a time. */
 const OFFER = 200
 
 export class Overflow {
@@ -38,17 +38,17 @@ export class Overflow {
   #askedSince: number | undefined
   #offeredAt = Number.NEGATIVE_INFINITY
   #pauseMs = PATIENCE_MS
-  /** What the worker had taken out of ready when others were last offered something. */
+  /** How many runs the worker had claimed from `ready` at the last offer. */
   #claimedBefore = 0
 
-  /** The worker has had no room for so long that everything goes into ready. */
+  /** Whether the worker has had no room for so long that everything goes into `ready`. */
   isStuck = false
 
-  /** How many runs may be fired beyond the room there is: none, an offer, or `all`. */
+  /** Returns how many runs may be fired beyond the available room: none, an offer, or `all`. */
   allowed(shortage: Shortage, all: number): number {
     const { now, dueSince, room, claimed, hasOthers, isReadyBehind, isTooLong } = shortage
     if (room > 0) this.#hadRoomAt = now
-    // However long ago it was due: whether there is room has been asked since then.
+    // Counts from the first check for room, however long ago the run was due.
     this.#askedSince ??= now
     const hadRoomAt = Math.max(isTooLong ? this.#askedSince : this.#hadRoomAt, this.#askedSince, dueSince)
     const patientMs = isReadyBehind && !isTooLong ? BEHIND_READY_MS : STUCK_MS

@@ -1,7 +1,7 @@
 import type { Line } from '../transport/local-worker.ts'
 import { Overflow } from './overflow.ts'
 
-/** The overflow of each line of which more is due than there is room for. */
+/** The overflow of each line that has more due runs than room. */
 export class Overflows {
   readonly #ofLines = new Map<string, Overflow>()
 
@@ -11,12 +11,12 @@ export class Overflows {
     return known
   }
 
-  /** Whether what is due of a line has been waiting for room for long. */
+  /** Whether the due runs of a line have waited for room for a long time. */
   isStuck({ id }: Line): boolean {
     return this.#ofLines.get(id)?.isStuck === true
   }
 
-  /** There is room again for all that is due. */
+  /** Removes the overflow of a line that has room for all its due runs again. */
   forget({ id }: Line): void {
     this.#ofLines.delete(id)
   }

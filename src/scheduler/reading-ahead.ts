@@ -1,6 +1,6 @@
 /**
- * Reads a little ahead: what comes due soon is in the queue before it is due. Hints about new rows make it read the new part at once, and
- * regular passes find whatever a lost hint was about.
+ * Reads a little ahead, so that rows are in the queue before they are due. Hints about new rows trigger a read of the new part
+ * at once; regular passes find the rows of lost hints.
  */
 import type { KeptDefinition } from '../core/task/task.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -28,13 +28,13 @@ export interface ReadingAheadOptions {
   readonly worker: LocalWorker | null
   /** How far ahead rows are read. */
   readonly lookAheadMs: number
-  /** How often that is done. */
+  /** How often rows are read ahead. */
   readonly lookEveryMs: number
-  /** Rows read in one pass over all shards; when there are more, the next pass waits until these are fired. */
+  /** Rows read in one pass over all shards; if there are more, the next pass waits until these are fired. */
   readonly lookRows: number
 }
 
-/** What is in hand already, and who wants to know that there is more. */
+/** The rows already in hand, and the callbacks of the scheduler. */
 export interface ReadingAheadParts {
   readonly queue: DueQueue
   readonly inFlight: InFlight
@@ -44,16 +44,16 @@ export interface ReadingAheadParts {
   hasRead(): void
 }
 
-/** Each pass reads this much again of what was past at the one before: what a lost hint was about is found here. */
+/** Each pass rereads this much of the time before the previous pass, to find the rows of lost hints. */
 const LOOK_BACK_MS = 4_000
-/** While more is waiting than was read, it is looked for this often, however seldom it is otherwise. */
+/** While more is waiting than was read, it is read at least this often. */
 const LONGEST_CUT_MS = 1_000
-/** And this often everything, however long ago it was due. */
+/** Interval at which all due rows are read, however old. */
 const FULL_PASS_MS = 30_000
 const LEAST_ROWS_PER_SHARD = 50
-/** With fewer rows than this in hand, more are read. */
+/** More rows are read when fewer than this are in hand. */
 const LOW_WATER = 6_000
-/** Definitions are read for so many rows at a time: the first are fired while the next are read. */
+/** Definitions are read for this many rows at a time, so that the first rows are fired while the next are read. */
 const CHUNK = 1_000
 
 export class ReadingAhead implements Service {
@@ -61,7 +61,7 @@ export class ReadingAhead implements Service {
   readonly #parts: ReadingAheadParts
   readonly #horizon: Horizon
   readonly #loop: Loop
-  /** Shards that held more than was read of them: the next look reads more of these few. */
+  /** Number of shards that held more rows than were read; the next read reads more rows of each of these. */
   #fullShards = 0
 
   constructor(options: ReadingAheadOptions, parts: ReadingAheadParts) {
@@ -81,7 +81,7 @@ export class ReadingAhead implements Service {
     return this.#loop.stop()
   }
 
-  /** Up to when everything that comes due was read. */
+  /** The instant up to which everything that comes due has been read. */
   get readUntil(): number {
     return this.#horizon.readUntil
   }
@@ -96,7 +96,7 @@ export class ReadingAhead implements Service {
     this.#loop.wake()
   }
 
-  /** Only what was fired makes room for what was cut off: without that, reading again would find the same. */
+  /** Reads on if the last read was cut off. Only firing makes room: without it, another read would return the same rows. */
   readOnIfCut(): void {
     if (this.#horizon.isCut && this.#parts.inHand() <= LOW_WATER) this.#loop.wake()
   }
@@ -124,7 +124,7 @@ export class ReadingAhead implements Service {
     return this.#horizon.isCut ? LONGEST_CUT_MS : undefined
   }
 
-  /** Reads a range, and the part ahead also behind what crowds it. */
+  /** Reads a range; for the part ahead, also reads past the crowds. */
   async #readRange(range: Range, limitPerShard: number): Promise<Reading> {
     const full = await this.#readPart(range, limitPerShard)
     if (full.length > 0 || range.kind !== 'ahead') this.#fullShards = full.length
@@ -135,14 +135,14 @@ export class ReadingAhead implements Service {
       if (beyond.length > 0) return { isCut: true }
     }
     const instants = crowds.map(({ at }) => at)
-    // Instants are rounded to milliseconds here.
+    // Instants were rounded to milliseconds when they were read.
     return {
       isCut: false,
       passed: { from: Math.min(...instants) - 1, until: Math.max(...instants) + 1 },
     }
   }
 
-  /** Takes in what a range holds; answers the shards that held more than was read. */
+  /** Reads a range into the queue; returns the shards that held more rows than were read. */
   async #readPart(range: Range, limitPerShard: number): Promise<FullShard[]> {
     const except = this.#knownIn(range)
     const rows = await this.#options.db.run(lookAhead({ ...range, limitPerShard, except }))
@@ -151,9 +151,10 @@ export class ReadingAhead implements Service {
   }
 
   /**
-   * With more waiting than is read at once, what is in hand already would be found again in front of the rest, and
-   * costs as much as the rest. A hint is followed to all there is: what it is about may be in hand as it was before. And
-   * what is in hand for later than is read now has been woken, should it be found: a hint about it may have been lost.
+   * Returns the runs that a read should exclude. If more is waiting than one read returns, rows already in hand would be found
+   * again ahead of the rest and cost as much. A hint is read without exclusions, because the rows in hand may be in an earlier
+   * state. Rows in hand for a later time are not excluded either: if the read finds one, it was moved forward, and a hint about
+   * it may have been lost.
    */
   #knownIn({ kind, until }: Range): string[] {
     if (kind === 'hinted' || this.#fullShards === 0) return []
@@ -161,7 +162,7 @@ export class ReadingAhead implements Service {
     return [...queue.runIdsBefore(until), ...inFlight.runIds, ...aside.restingIds]
   }
 
-  /** Puts rows in the queue that are not there yet, with what their tasks say. */
+  /** Adds rows that are not in the queue yet, with the definitions of their tasks. */
   async #enqueue(rows: readonly DueRow[]): Promise<void> {
     const { queue, inFlight, aside, hasRead } = this.#parts
     const isNew = (row: DueRow) => !inFlight.covers(row) && !queue.holds(row) && !aside.isResting({ row })

@@ -7,24 +7,24 @@ import type { ShardLeases } from './shard-leases.ts'
 export interface RecoveringOptions {
   readonly log: Logger
   readonly leases: ShardLeases
-  /** What was unwatched for no longer than this simply runs late. */
+  /** Occurrences that came due in an unwatched period no longer than this simply run late. */
   readonly misfireGraceMs: number
 }
 
-/** What the scheduler does for it. */
+/** What the scheduler provides. */
 export interface Firing {
   isBusy(taskId: string): boolean
-  /** A row waits here: it must not be read again meanwhile. */
+  /** Reserves a row that waits here, so that it is not read again meanwhile. */
   reserve(due: Due): void
   fire(dues: readonly Due[]): Promise<void>
-  /** Rows have gone, so there may be room for more. */
+  /** Reports that rows were fired, so that there may be room for more. */
   hasFired(): void
 }
 
 /**
- * So many rows are laid out by one statement, unless one task alone has more, and the next after a pause of at least this and
- * twice as long as that took: working out and writing a few hundred keeps the process and the disk from what is on time for
- * longer than that can be late.
+ * One statement writes about this many rows, unless a single task has more. The next follows after a pause of at least PACE_MS
+ * and at least PAUSE times as long as the statement took: computing and writing a few hundred rows would delay runs on time by
+ * more than the time they may be late.
  */
 const ROWS = 100
 const PACE_MS = 10
@@ -32,8 +32,8 @@ const PAUSE = 2
 const IDLE_MS = 1_000
 
 /**
- * Lays out anew what an outage has missed and what is all to be made up for. It may take long to write that, and
- * nothing on time waits for it: a few tasks go at a time, in a loop of its own.
+ * Writes the catch-up runs of tasks that missed occurrences in an outage. This may take long and must not delay runs on time,
+ * so it handles a few tasks at a time, in a loop of its own.
  */
 export class Recovering extends LoopService {
   readonly #options: RecoveringOptions
@@ -46,12 +46,12 @@ export class Recovering extends LoopService {
     this.#firing = firing
   }
 
-  /** Rows that wait here. */
+  /** Number of rows that wait here. */
   get size(): number {
     return this.#missed.size
   }
 
-  /** Keeps what is to be made up for; answers the rest. */
+  /** Keeps the rows whose missed occurrences are to be made up for; returns the rest. */
   setAside(taken: readonly Due[]): readonly Due[] {
     const { leases, misfireGraceMs } = this.#options
     const onTime: Due[] = []
@@ -69,12 +69,12 @@ export class Recovering extends LoopService {
     this.#missed.add(due)
   }
 
-  /** Forgets what is in shards that are no longer watched here; answers what it forgot. */
+  /** Removes everything in shards that this node no longer owns; returns what was removed. */
   retain(isWatched: (shard: number) => boolean): readonly Due[] {
     return this.#missed.retain(isWatched)
   }
 
-  /** Lays out what some tasks have missed; answers how long to rest until the next. */
+  /** Writes the catch-up runs of some tasks; returns how long to rest until the next. */
   async runOnce(): Promise<number | undefined> {
     const some = this.#missed.take(ROWS, (taskId) => this.#firing.isBusy(taskId))
     const begunAt = performance.now()

@@ -1,8 +1,7 @@
 /**
- * Fires what comes due in this node's shards. It reads a little ahead, keeps what it read in order of
- * time, and sleeps until the earliest instant; hints about new rows make it read the new part at once,
- * and regular passes find whatever a lost hint was about. Nothing here is the truth: a scheduler that
- * dies takes only its own copy of the agenda with it.
+ * Fires what comes due in this node's shards. It reads a little ahead, keeps the rows ordered by time, and sleeps until the
+ * earliest instant. Hints about new rows trigger a read of the new part at once, and regular passes find the rows of lost
+ * hints. The scheduler's memory is only a copy of the agenda, so nothing is lost when it dies.
  */
 
 import { Loop } from '../runtime/loop.ts'
@@ -41,18 +40,21 @@ import { Superseding } from './superseding.ts'
 export interface SchedulerOptions extends ReadingAheadOptions, DecidingOptions {
   readonly nodeId: string
   readonly wakeUps: WakeUps
-  /** Does to a task what a row asks for that has come due and is no run. */
+  /** Performs the action on a task that a due agenda row which is not a run asks for. */
   carryOut(duty: Duty): Promise<void>
   /** Rows fired by one statement. */
   readonly fireBatch: number
 }
 
-/** The maximum number of due runs of a line that wait in memory for room, or the work of so many seconds if that is more. Further ones wait in ready. */
+/**
+ * The maximum number of due runs of a line that wait in memory for room, or the work of LONGEST_LINE_S seconds if that is more.
+ * Further ones wait in `ready`.
+ */
 const MOST_IN_LINE = 5_000
 const LONGEST_LINE_S = 30
 /** While the worker here has no room, it is asked again after this time. */
 const WAIT_FOR_ROOM_MS = 2
-/** A timer is never set further ahead than this, so that a clock that was set is noticed. */
+/** A timer is never set further ahead than this, so that a change of the clock is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
 export class Scheduler implements Service {
@@ -69,7 +71,7 @@ export class Scheduler implements Service {
   readonly #late: CatchUp
   readonly #duties: Duties
   readonly #inFlight = new InFlight()
-  /** Rows that PostgreSQL refuses to fire: the others of their batch go on without them. */
+  /** Rows that PostgreSQL refuses to fire are set aside, so that the rest of their batch can continue. */
   readonly #aside: SetAside<Pick<Due, 'row'>>
 
   constructor(options: SchedulerOptions) {
@@ -139,7 +141,7 @@ export class Scheduler implements Service {
     return this.#queue.size + this.#recovering.size
   }
 
-  /** One firing pass; answers how long to sleep until the next. */
+  /** Makes one firing pass; returns how long to sleep until the next. */
   async fireDue(): Promise<number> {
     const { clock, leases } = this.#options
     const now = clock.now()
@@ -160,7 +162,7 @@ export class Scheduler implements Service {
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - least - clock.now())
   }
 
-  /** How many of what is due of a line. */
+  /** Returns how many due runs of a line to fire. */
   #howManyToFire({ line, count, dueSince }: DueLine, now: number): number {
     const { worker, leases, fireBatch } = this.#options
     if (!worker) return fireBatch
@@ -194,7 +196,7 @@ export class Scheduler implements Service {
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 
-  /** What is to become of rows that are due. If that cannot be found out, they are due again. */
+  /** Plans the firing of due rows. If planning fails, they are put back into the queue. */
   async #planned(dues: readonly Due[]) {
     try {
       await this.#learnProjects(dues)
@@ -209,13 +211,13 @@ export class Scheduler implements Service {
     }
   }
 
-  /** Whether a blackout is in force depends on the project, which is asked for only while there are any. */
+  /** Looks up the projects of the rows, which blackouts depend on, only while there are blackouts. */
   async #learnProjects(dues: readonly Due[]): Promise<void> {
     const { blackouts } = this.#options
     if (!blackouts.isEmpty) await blackouts.learn(dues.map(({ row }) => row))
   }
 
-  /** What is to be done to a task rather than run is handed on; its row goes when it has been done. */
+  /** Hands on a row that is a duty and not a run; its row is deleted when the duty is done. */
   #isDuty({ row }: Due): boolean {
     if (row.kind !== 'resume' && row.kind !== 'skip') return false
     this.#duties.add(row)
@@ -241,14 +243,17 @@ export class Scheduler implements Service {
       if (mayHaveBeenCarriedOut(error)) worker?.doubt()
       for (const { row, definition, line } of unknown)
         this.#queue.add({ row, definition, line: line ?? LOCAL })
-      // It may have been carried out all the same, and what it wrote is known to nobody.
+      // It may have been carried out all the same, and this node does not know what it wrote.
       this.#ahead.readEverything()
       throw error
     }
     if (left.length > 0) await this.#fireGroup({ how: 'each', firings: left })
   }
 
-  /** Fires a part of a group, and begins what it started. Answers which of it was left alone and is to be fired one by one. */
+  /**
+   * Fires a part of a group, and begins the runs that it started. Returns those that were left alone and are to be fired one by
+   * one.
+   */
   async #firePart(group: Group): Promise<readonly PlannedFiring[]> {
     const { worker } = this.#options
     const { how, firings } = group
@@ -267,7 +272,7 @@ export class Scheduler implements Service {
     return []
   }
 
-  /** Begins what a fire has started, and gives back the room of the rest. */
+  /** Begins the runs that a fire has started, and releases the room of the rest. */
   #begin(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): void {
     const started = this.#settle(firings, result)
     if (started.length < firings.length) {
@@ -277,18 +282,18 @@ export class Scheduler implements Service {
     this.#options.worker?.begin(started)
   }
 
-  /** Gives back the room of what does not start after all. */
+  /** Releases the room of runs that do not start after all. */
   #release(firings: readonly PlannedFiring[]): void {
     for (const { startNow, line } of firings) if (startNow) this.#options.worker?.release(line ?? LOCAL, 1)
   }
 
-  /** Runs that may wait only so long are noted before they are fired; few tasks ask for it. */
+  /** Records the queue timeouts of runs before they are fired; few tasks have one. */
   async #limitWaits(firings: readonly PlannedFiring[]): Promise<void> {
     const waits = waitsOf(firings)
     if (waits.length > 0) await this.#options.db.run(limitWaits(waits))
   }
 
-  /** Takes in what came of a fire; answers what the worker of this process shall start. */
+  /** Handles the result of a fire; returns the runs that the worker of this process shall start. */
   #settle(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): ReservedWork[] {
     const { wakeUps, leases, clock, worker } = this.#options
     const gone = new Set(result?.gone)
@@ -296,12 +301,12 @@ export class Scheduler implements Service {
     const held = new Map(result && 'held' in result ? result.held.map((row) => [row.runId, row]) : [])
     const started: ReservedWork[] = []
     let isQueued = false
-    // What is due already must not wait for a pass that reaches so far back, also while nothing was read ahead yet.
+    // A row that is already due must not wait for a pass that looks back so far, even if nothing has been read ahead yet.
     const knownUntil = Math.max(this.#ahead.readUntil, clock.now())
     for (const firing of firings) {
       const { row, decision, definition, startNow, line = LOCAL } = firing
       if (gone.has(row.runId)) {
-        // It may only have been edited since it was read; then it is still due.
+        // It may only have been edited since it was read, and may still be due.
         this.#hinted([{ shard: row.shard, at: row.wakeAt }])
         continue
       }
@@ -325,7 +330,10 @@ export class Scheduler implements Service {
     return started
   }
 
-  /** A row could not start: it is looked at again, at the latest when it says; what it waits for may be ended for it. */
+  /**
+   * Queues a row that could not start, to be examined again at the latest at its `wakeAt`. The run that it waits for may be
+   * cancelled to make way.
+   */
   #wait(firing: PlannedFiring, waiting: HeldRow): void {
     const row = waitingOf(firing, waiting)
     if (row.wakeAt < this.#ahead.readUntil)

@@ -1,4 +1,4 @@
-/** Fires rows by the statement that suits them; the cheapest that can. */
+/** Fires rows with the cheapest statement that suits them. */
 import {
   type FireResult,
   fire,
@@ -13,7 +13,7 @@ import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Group, PlannedFiring } from './firing.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
-/** Who fires, in which shards, and who may start what is fired. */
+/** Who fires, in which shards, and which worker may start the fired runs. */
 export interface FiringParts {
   readonly nodeId: string
   readonly db: Database
@@ -23,7 +23,7 @@ export interface FiringParts {
 
 export const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
 
-/** The side lanes of firings; none at all where none waits in one, as is usual. */
+/** Returns the side lanes of firings; empty if, as usual, none waits in one. */
 const sidesOf = (firings: readonly PlannedFiring[]): (number | null)[] =>
   firings.some(({ side }) => side != null) ? firings.map(({ side }) => side ?? null) : []
 
@@ -52,8 +52,8 @@ export async function sendFirings(
 }
 
 /**
- * Starts recurring runs on the worker of this process, all of them as asked, by the cheapest statement. Answers which of them it left
- * alone, because something is in their way.
+ * Starts recurring runs on the worker of this process, all as planned, with the cheapest statement. Returns those that it left
+ * alone because something is in their way.
  */
 export async function startFollowing(
   firings: readonly PlannedFiring[],

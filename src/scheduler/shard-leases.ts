@@ -1,9 +1,9 @@
 /**
- * Which slices of the due index this node watches. Every pass beats for the shards it has, counts who
- * else is there, gives up what exceeds its share and takes what is free or whose owner has gone quiet.
- * There is no leader: each node does only what concerns itself, and the conditional take lets exactly one
- * of several win. How long an owner has been quiet is counted on this node's own monotonic clock, and
- * only while it can read, so a restart of the database takes no shard from anybody.
+ * Acquires and renews this node's shard leases. In every pass a node beats for its shards, counts the other schedulers,
+ * releases shards beyond its share, and takes those that are free or whose owner has stopped beating. There is no leader: each
+ * node decides only for itself, and the conditional update lets exactly one of several nodes win. Each node measures how long
+ * an owner has been quiet on its own monotonic clock, and only while it can read, so a restart of the database takes no shard
+ * from anyone.
  */
 import { SHARD_COUNT } from '../core/ids.ts'
 import type { Unwatched } from '../core/policy/misfire.ts'
@@ -32,11 +32,14 @@ export interface ShardLeaseOptions {
   readonly monotonic?: () => number
 }
 
-/** A shard in this node's care. */
+/** A shard that this node owns. */
 export interface HeldShard {
   readonly id: number
   readonly fence: number
-  /** Stretches during which nobody watched it: what came due then and is still there was missed, also by nodes that had it before. */
+  /**
+   * The shard's unwatched periods: an occurrence that came due in one and is still there was missed, also in those under
+   * earlier owners.
+   */
   readonly unwatched: readonly Unwatched[]
 }
 
@@ -45,13 +48,13 @@ export class ShardLeases implements Service {
   readonly #loop: Loop
   readonly #watch: Watch
   readonly #held = new Map<number, HeldShard>()
-  /** Nodes whose shards all went quiet, with the beat they had then: they count for nothing until it changes. */
+  /** Nodes whose shards have all gone quiet, with their beat at that time. They are not counted until the beat changes. */
   readonly #suspects = new Map<string, number>()
   readonly #monotonic: () => number
   #living: ReadonlySet<string> = new Set()
   #beatenAt = Number.NEGATIVE_INFINITY
   #hasOtherWorkers = false
-  /** Something has changed and was not told yet: a pass may fail after it has found that out. */
+  /** Whether there is a change that has not been announced: a pass may fail after it has found one. */
   #hasChanged = false
   #onChange: () => void = () => {}
 
@@ -68,14 +71,14 @@ export class ShardLeases implements Service {
   }
 
   /**
-   * Called whenever there is reason to read everything again: shards came or went, could not be fired in for a
-   * while, or a node died, which may have written something and not lived to tell.
+   * Sets the function to call when everything must be read again: shards were gained or lost, could not be fired for a while,
+   * or a node died, which may have written rows without announcing them.
    */
   onChange(listener: () => void): void {
     this.#onChange = listener
   }
 
-  /** A shard that this node may fire in: it has said of late that it is watching. */
+  /** Returns a shard that this node may fire in; undefined if it has not beaten recently enough. */
   get(shard: number): HeldShard | undefined {
     return this.#isSilent ? undefined : this.#held.get(shard)
   }
@@ -84,7 +87,7 @@ export class ShardLeases implements Service {
     return this.#monotonic() - this.#beatenAt > this.#options.takeoverMs
   }
 
-  /** Whether another node could start what is due here, if this one has no room. */
+  /** Whether another node has a worker that could start due runs for which this node has no room. */
   get hasOtherWorkers(): boolean {
     return this.#hasOtherWorkers
   }
@@ -93,7 +96,7 @@ export class ShardLeases implements Service {
     return [...this.#held.keys()]
   }
 
-  /** Gives up shards that turned out to have another owner. */
+  /** Drops shards that turned out to have another owner. */
   forget(ids: readonly number[]): void {
     for (const id of ids) this.#held.delete(id)
     this.#onChange()
@@ -104,7 +107,7 @@ export class ShardLeases implements Service {
     this.#loop.start()
   }
 
-  /** Gives every shard up, so that another node takes it at once instead of after a silence. */
+  /** Releases every shard, so that another node takes it at once instead of after the takeover time. */
   async stop(): Promise<void> {
     await this.#loop.stop()
     const ids = this.ids
@@ -121,7 +124,7 @@ export class ShardLeases implements Service {
     const lapsed = await this.#noteLapse(beaten)
     if (before > 0 && this.#isSilent) this.#hasChanged = true
     this.#beatenAt = this.#monotonic()
-    // In this order: a node is there before it owns anything, so an owner that is not among them is dead.
+    // The order matters: a node registers before it owns anything, so an owner that is not in the later list is dead.
     const shards = await db.run(readShards())
     const nodes = await db.run(livingNodes())
     this.#hasOtherWorkers = nodes.some(({ id, roles }) => id !== nodeId && roles.includes('worker'))
@@ -156,20 +159,22 @@ export class ShardLeases implements Service {
     return lost.length
   }
 
-  /** Nobody watched while this node slept or could not reach the database, though its shards are still its own. */
+  /**
+   * Records unwatched periods in which this node slept or could not reach the database although its shards are still its own.
+   */
   async #noteLapse(beaten: readonly BeatenShard[]): Promise<number> {
-    // After a silence the beat that ended it may have been stored without its answer having been heard.
+    // The beat that ended a silence may have been stored although its reply was lost.
     const isLapsed = ({ now, watchedUntil }: BeatenShard) => now - watchedUntil > this.#options.takeoverMs
     const lapsed = beaten.filter((shard) => this.#isSilent || isLapsed(shard))
     await this.#hold(lapsed)
     return lapsed.length
   }
 
-  /** Keeps shards with the stretches in which nobody watched them, the one that has just ended included. */
+  /** Holds shards together with their unwatched periods, including the one that has just ended. */
   async #hold(shards: readonly Pick<HeldShard, 'id' | 'fence'>[]): Promise<void> {
     if (shards.length === 0) return
     this.#hasChanged = true
-    // Should this fail they are not in this node's care, and the next pass takes them anew.
+    // If the query fails, this node does not hold the shards, and the next pass takes them again.
     for (const { id } of shards) this.#held.delete(id)
     const remembered = await this.#options.db.run(unwatchedOf(shards.map(({ id }) => id)))
     for (const { id, fence } of shards) {
@@ -179,8 +184,8 @@ export class ShardLeases implements Service {
   }
 
   /**
-   * Gives up what is in this node's name and not in its care: what exceeds its share, and what it tried to give up
-   * before. While the node beats nobody else would take it.
+   * Releases shards that the tables assign to this node but that it does not hold: those beyond its share, and those whose
+   * release failed before. No other node would take them while this one beats.
    */
   async #release(shards: readonly ShardRow[]): Promise<number> {
     const { db, nodeId } = this.#options
@@ -198,7 +203,10 @@ export class ShardLeases implements Service {
     return taken.length
   }
 
-  /** One in this node's name that it does not hold was taken or given up without an answer: it is free too. */
+  /**
+   * A shard that the tables assign to this node but that it does not hold was taken or released without a reply; it counts as
+   * free.
+   */
   #isFree({ id, owner }: ShardRow, living: ReadonlySet<string>): boolean {
     if (owner === null || !living.has(owner)) return true
     return !this.#held.has(id) && (owner === this.#options.nodeId || this.#isQuiet(id))
@@ -209,8 +217,8 @@ export class ShardLeases implements Service {
   }
 
   /**
-   * Among how many the shards are to be shared. A node that crashed is declared dead only after its lease;
-   * its shards give it away much sooner, and it must not be counted again once it has none left.
+   * Counts the schedulers that share the shards. A crashed node is declared dead only after its lease; its shards reveal it
+   * much sooner, and it must not be counted again once it has no shards left.
    */
   #countSchedulers(shards: readonly ShardRow[], nodes: readonly LivingNode[]): number {
     const { nodeId } = this.#options

@@ -1,6 +1,7 @@
 /**
- * Which of what is fired waits beside its lane instead of in it: what waits for room in a line that has had none for long, and what a
- * task puts in line very many of. Runs of a key start in strict order, so they always wait in the lane of the key.
+ * Decides which fired runs wait in a side lane beside their own lane: those that wait for room in a line that has had none for
+ * a long time, and those of crowded tasks. Runs with a concurrency key start in strict order, so they always wait in the lane
+ * of the key.
  */
 import { crowdLaneOf, type SideLane, sideLaneOf } from '../core/run/lane.ts'
 import type { Queryable } from '../store/database/database.ts'
@@ -12,7 +13,7 @@ import type { Overflows } from './overflows.ts'
 
 export interface SidesOptions {
   readonly db: Queryable
-  /** The worker of this process; null where all that is fired waits for others. */
+  /** The worker of this process; null if all fired runs wait for other workers. */
   readonly worker: Pick<LocalWorker, 'isBacklogged'> | null
   readonly overflows: Overflows
 }
@@ -26,7 +27,7 @@ export class Sides {
     this.#options = options
   }
 
-  /** The side lanes of those that do not wait in their own, once they are known to everybody. */
+  /** Returns the side lanes of the runs that do not wait in their own lane, once these lanes are registered. */
   async of(decided: readonly Decided[]): Promise<ReadonlyMap<Decided, number>> {
     const sides = this.#options.worker === null ? this.#ofCrowds(decided) : this.#ofLines(decided)
     if (sides.size === 0) return new Map()

@@ -10,18 +10,18 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
 const IDLE_MS = 60_000
-/** Held runs for which one statement tells others to stop. */
+/** Held runs for which one statement requests the cancellation of the active runs. */
 const BATCH = 500
 
 /**
- * Ends what a held run of a `cancel_previous` task waits for. The held row is stored before anything is
- * cancelled and looked at again each second, so a node that dies in between leaves it to the next one.
+ * Cancels the active runs that a held run of a `cancel_previous` task waits for. The held row is stored before anything is
+ * cancelled and examined again each second, so if a node dies in between, the next owner continues.
  */
 export class Superseding extends LoopService {
   readonly #db: Database
   readonly #wakeUps: WakeUps
   readonly #aside: SetAside<HeldRun>
-  /** What waits, by task: the latest takes the place of earlier ones. */
+  /** Held runs by task: the latest replaces earlier ones. */
   readonly #waiting = new Map<string, string>()
 
   constructor({ db, wakeUps, log }: { db: Database; wakeUps: WakeUps; log: Logger }) {
@@ -32,13 +32,13 @@ export class Superseding extends LoopService {
     this.#aside = new SetAside({ operation: 'supersede', db, log, subjectOf })
   }
 
-  /** A row is held and takes the place of what is active. */
+  /** Adds a held run that supersedes the active ones. */
   add({ taskId, runId }: DueRow): void {
     this.#waiting.set(taskId, runId)
     this.wake()
   }
 
-  /** One pass over what waits; what fails here is added again when its row is looked at again. */
+  /** Makes one pass over the held runs. One that fails is added again when its row is next examined. */
   async runOnce(): Promise<undefined> {
     const waiting = [...this.#waiting]
       .map(([taskId, runId]): HeldRun => ({ taskId, runId }))
@@ -47,7 +47,7 @@ export class Superseding extends LoopService {
     for (let i = 0; i < waiting.length; i += BATCH) await this.#stopBefore(waiting.slice(i, i + BATCH))
   }
 
-  /** Mostly a worker has what is in the way, and telling it is one statement for all tasks. */
+  /** Usually a worker performs the run that is in the way; one statement signals the cancellation for all tasks. */
   async #stopBefore(waiting: readonly HeldRun[]): Promise<void> {
     const left = new Set<string>()
     const refused = await this.#aside.each(waiting, async (part) => {
@@ -60,7 +60,7 @@ export class Superseding extends LoopService {
         await this.#aside.each([held], () => this.#cancelBefore(held))
   }
 
-  /** Ends what no worker has, and tells what one has got meanwhile. */
+  /** Cancels runs that no worker has, and signals those that a worker has claimed meanwhile. */
   async #cancelBefore({ taskId, runId }: HeldRun): Promise<void> {
     const { hints, hasTold } = await withDeadlockRetry(this.#db, async (tx) => {
       await tx.run(lockTaskRow(taskId))

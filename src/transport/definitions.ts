@@ -18,28 +18,29 @@ import { LARGE_BYTES } from '../store/tasks/stored-definition.ts'
 /** A run, and which definition it belongs to. */
 export interface DefinedRun extends DefinitionKey {
   readonly runId: string
-  /** Left out or null: an occurrence, as most are. */
+  /** Null or omitted for an occurrence, which is the usual case. */
   readonly kind?: AgendaKind | null
 }
 
 const MAX_DEFINITIONS_CACHED = 20_000
-/** Bytes of large definitions that one statement opens, to tell them without their actions: a tenth of a second of work. */
+/** Bytes of large definitions that one statement parses to strip their actions: a tenth of a second of work. */
 const MAX_OPENED_BYTES = 16 * 1024 * 1024
 
 const cacheKey = ({ taskId, version }: DefinitionKey) => `${taskId}/${version}`
 
-/** What a run does otherwise, and how long that is when it is too long to be kept. */
+/** What a run overrides, and the override's size if it is too large to be kept. */
 interface KeptOverride {
   readonly override: RunOverride
   readonly largeBytes: number | null
 }
 
 /**
- * Definitions by task and version. Until its task is deleted a version always does the same, so what is cached cannot be stale: where the
- * address of a message to Slack has been moved to a secret since, it is the same address. The cache is bounded, and what it does not hold is
- * read in one statement a batch. One-off tasks are not kept: each is asked for once. What a run that somebody asked for does otherwise is
- * its own, and is read with it.
- * What is large is kept without its action, so that what waits in memory is bounded in bytes by how many runs wait.
+ * Definitions by task and version. Until its task is deleted, a version always does the same, so the cache cannot be stale; if
+ * the URL of a Slack message has since been moved to a secret, it is still the same URL. The cache is bounded, and missing
+ * definitions are read with one statement per batch. Definitions of one-off tasks are not cached, because each is needed once.
+ * Overrides of manual runs belong to the run and are read with it.
+ *
+ * A large definition is kept without its action, so that the memory for waiting runs is bounded in bytes by their number.
  */
 export class Definitions {
   readonly #db: Queryable
@@ -49,7 +50,7 @@ export class Definitions {
     this.#db = db
   }
 
-  /** What each run is performed as, in order; undefined where the task is gone. */
+  /** Returns the definition that each run is performed with, in order; undefined if the task is gone. */
   async of(runs: readonly DefinedRun[]): Promise<(KeptDefinition | undefined)[]> {
     const found = runs.map((run) => this.#cache.get(cacheKey(run)))
     const missing = runs.filter((_, i) => found[i] === undefined)
@@ -61,7 +62,7 @@ export class Definitions {
     return manual.length === 0 ? found : this.#overridden(runs, found, manual)
   }
 
-  /** What some runs are performed as, with their actions, however long: whoever asks knows how long they are together. */
+  /** Returns definitions with their complete actions, however large; the caller bounds their total size. */
   async whole(runs: readonly DefinedRun[]): Promise<(TaskDefinition | undefined)[]> {
     const rows = await this.#db.run(readWholeDefinitions(runs))
     const manual = runs.filter(({ kind }) => kind === 'manual').map(({ runId }) => runId)
@@ -125,7 +126,7 @@ export class Definitions {
   }
 }
 
-/** What is kept of a definition together with what a run does otherwise: large when one of the two is. */
+/** Applies an override to a kept definition; the result is large if either is. */
 function withOverride(definition: KeptDefinition, { override, largeBytes }: KeptOverride): KeptDefinition {
   const { action } = definition
   if (!isLarge(action) && largeBytes === null) return applyOverride({ ...definition, action }, override)

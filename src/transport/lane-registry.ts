@@ -41,7 +41,7 @@ export class LaneRegistry {
     note()
   }
 
-  /** The same within a transaction. What it answers is called once that is committed. */
+  /** The same within a transaction. The caller calls the returned function after the commit. */
   async ensureWithin(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
     const missing = lanes.filter(({ id }) => !this.#isKnown(id))
     if (missing.length > 0) await tx.run(restoreLanes(missing.map((lane) => ({ ...lane, isLate: false }))))
@@ -57,11 +57,11 @@ export class LaneRegistry {
   }
 }
 
-/** Makes side lanes known before runs are put there. It remembers them for much less time than they stay unused. */
+/** Registers side lanes before runs are put there. They are remembered for a much shorter time than an unused one is kept. */
 export class SideLaneRegistry {
   readonly #known = growingCache<number, true>(MAX_LANES_KNOWN, { ttl: SIDES_REMEMBERED_MS })
 
-  /** Answers those of the lanes that are there, and says so when some of them may have been made. */
+  /** Returns those of the lanes that exist, and calls `onNew` if some may have been created. */
   async ensure(
     db: Queryable,
     lanes: readonly SideLane[],

@@ -1,54 +1,54 @@
 /**
- * Workers of the users' own, as an api node sees them: they ask over HTTP, hold no connection to the database,
- * and may ask a different node each time. Whatever is decided about them stands in the tables, so that every
- * node gives the same answer; what one of them keeps in memory is only who waits for work.
+ * Remote workers as an api node sees them. They communicate over HTTP, have no connection to the database, and may call a
+ * different node each time. All decisions about them are stored in the tables, so every node gives the same response; a node
+ * keeps only the waiting claims in memory.
  */
 import type { Action } from '../core/action/action.ts'
 
 import type { LogLevel, LogStream } from '../core/run/log-entry.ts'
 
-/** Who asks, and for what it may be given runs. */
+/** A worker that asks for runs, and which runs it may be given. */
 export interface RemoteWorker {
   readonly id: string
-  /** As lists show it. */
+  /** Its name as shown in lists. */
   readonly name: string
   readonly projectId: string
   readonly handlers: readonly string[]
-  /** Its own, and those that stand for the actions that it performs (core/run/own-labels.ts). */
+  /** Its own labels, and those that represent the actions it performs (core/run/own-labels.ts). */
   readonly labels: readonly string[]
-  /** The queues that it keeps to; null for all of them. */
+  /** The queues that it takes runs from; null for all. */
   readonly queues: readonly string[] | null
-  /** The key that it registered with; null: the server was open. */
+  /** The key that it registered with; null if the server requires none. */
   readonly keyId: string | null
 }
 
-/** A worker introduces itself. */
+/** A worker's registration. */
 export interface Introduction extends Omit<RemoteWorker, 'id'> {
   readonly version: string
   readonly concurrency: number
-  /** Where it asks from. */
+  /** The address that it calls from. */
   readonly address: string
 }
 
-/** What a worker is told when it has introduced itself. */
+/** The response to a registration. */
 export interface Welcome {
   readonly workerId: string
-  /** Proves who asks from now on. It is told once and stored as a hash. */
+  /** Authenticates the worker from now on. It is returned once and stored as a hash. */
   readonly token: string
-  /** How often the worker has to show that it lives. */
+  /** How often the worker must send a heartbeat. */
   readonly heartbeatMs: number
-  /** After a silence of this length it is dead and its runs are given to others. */
+  /** A worker that is silent for this long is dead, and its runs are given to others. */
   readonly leaseMs: number
-  /** What is kept of the log of an attempt. */
+  /** Maximum number of bytes kept of the log of an attempt. */
   readonly maxLogBytes: number
 }
 
-/** A worker asks for runs. */
+/** A worker's request for runs. */
 export interface RemoteClaim {
-  /** The same for a repetition of the same request: it is answered with the same runs. */
+  /** Identical in a repetition of the same request, which gets the same runs. */
   readonly requestId: string
   readonly limit: number
-  /** For how long it waits when there is nothing. */
+  /** How long to wait if there are no runs. */
   readonly waitMs: number
 }
 
@@ -64,70 +64,70 @@ export interface RemoteRun {
   readonly timeoutMs: number
   readonly traceparent: string
   readonly tracingId: string | null
-  /** What is to be done, when it is not a handler. */
+  /** The action, if the run is not that of a handler. */
   readonly given: GivenAction | null
 }
 
 /** An action with what its worker needs to perform it, for this one attempt. */
 export interface GivenAction {
-  /** With the values of its secrets. */
+  /** The action with the values of its secrets. */
   readonly action: Action
-  /** Of a program. */
+  /** Set for a program only. */
   readonly program: GivenProgram | null
-  /** Of everything else. */
+  /** Set for every other action. */
   readonly call: GivenCall | null
 }
 
 /** What running a program needs. */
 export interface GivenProgram {
-  /** The uploaded files that the action names. `url` is a path of this server, and signed. */
+  /** The uploaded files that the action names. `url` is a signed path of this server. */
   readonly files: readonly {
     readonly id: string
     readonly name: string
     readonly sha256: string
     readonly size: number
-    /** What its first bytes show. */
+    /** The kind detected from its first bytes. */
     readonly kind: string | null
     readonly architecture: string | null
     readonly url: string
   }[]
-  /** Good for this attempt alone. */
+  /** Valid for this attempt only. */
   readonly attemptToken: string
   readonly hostId: string
 }
 
 /** What making a call needs. */
 export interface GivenCall {
-  /** The database's time, epoch milliseconds: what is signed carries it. */
+  /** The database's time, epoch milliseconds: signatures contain it. */
   readonly now: number
-  /** The value of `webhook-signature`; null where the project signs nothing. */
+  /** The value of `webhook-signature`; null if the project does not sign. */
   readonly signature: string | null
-  /** The private networks that the project confines its calls to; null for no such limit. */
+  /** The private networks that the project restricts its calls to; null if it does not. */
   readonly networks: readonly string[] | null
-  /** Whether the action contains the values of secrets, which no redirect may carry elsewhere. */
+  /** Whether the action contains the values of secrets, which a redirect must not carry to another origin. */
   readonly hasSecrets: boolean
 }
 
-/** A run and the fence by which it is held. */
+/** A run and the fence of its lease. */
 export interface RemoteHeld {
   readonly runId: string
   readonly fence: number
 }
 
-/** A run in a worker's hands, and how far it says it is. */
+/** A run that a worker performs, with the progress it reports. */
 export interface RemoteStatus extends RemoteHeld {
   readonly progress: { readonly fraction: number | null; readonly message: string | null } | null
 }
 
-/** What a worker learns about the runs that it named. */
+/** What a worker is told about the runs that it named. */
 export interface Standings {
-  /** A user asked that these be stopped. */
+  /** Runs that a user asked to stop. */
   readonly cancelled: readonly string[]
-  /** These are no longer the worker's: nothing that it reports about them will count. */
+  /** Runs no longer leased to the worker: its reports about them are ignored. */
   readonly lost: readonly string[]
 }
 
-/** A line that a handler wrote, or a piece of what a program wrote. */
+/** A line that a handler wrote, or a piece of a program's output. */
 export interface RemoteLine {
   /** RFC 3339, as the worker's clock says. */
   readonly at: string
@@ -154,42 +154,42 @@ export interface RemoteReport extends RemoteHeld {
     readonly detail: Readonly<Record<string, unknown>> | null
   } | null
   readonly isRetryable: boolean
-  /** Not before this instant, or this long after the report, shall it be tried again; without both it is left to the task. */
+  /** The run is not retried before this instant, or until this long after the report; if both are null, the task decides. */
   readonly retryAt: number | null
   readonly retryInMs: number | null
-  /** The rest of the log; how many lines of it were sent before. */
+  /** The rest of the log, and how many of the attempt's lines were sent before. */
   readonly log: readonly RemoteLine[]
   readonly logFirst: number
 }
 
-/** Whether a report counted. */
+/** Whether a report was recorded. */
 export interface Receipt extends RemoteHeld {
-  /** False: the run was no longer the worker's, and what it did counts for nothing. */
+  /** False if the run was no longer leased to the worker, so that the report was ignored. */
   readonly isRecorded: boolean
-  /** The database refuses the outcome. It is tried again, but only the worker still has it if this node dies. */
+  /** The database refuses the outcome. It is retried, but if this node dies only the worker still has it. */
   readonly isPending: boolean
 }
 
-/** What api nodes do for workers of the users' own. */
+/** What api nodes do for remote workers. */
 export interface RemoteWorkers {
   register(introduction: Introduction): Promise<Welcome>
-  /** The worker that a token was given to; refuses one that nobody was given. */
+  /** Returns the worker that a token was issued to; rejects an unknown token. */
   authenticate(token: string | null): Promise<RemoteWorker>
-  /** The worker with an id that a token of an attempt names; refuses one that is not known any more. */
+  /** Returns the worker with the id in an attempt's token; rejects one that is no longer known. */
   find(id: string): Promise<RemoteWorker>
   /** Waits for runs until there are some, `signal` fires, or the time is up. */
   claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly RemoteRun[]>
   /** Records a heartbeat of the worker. `runs`: the runs that it performs; null if it does not name them. */
   heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[] | null): Promise<Standings>
-  /** Takes in that other commands of the worker's machine can be run from now on. */
+  /** Records that the worker's machine offers other commands from now on. */
   offer(worker: RemoteWorker, commands: readonly string[]): Promise<void>
-  /** Takes in what attempts have written so far; answers the runs that are no longer the worker's. */
+  /** Stores what attempts have written so far; returns the runs no longer leased to the worker. */
   log(worker: RemoteWorker, logs: readonly RemoteLog[]): Promise<readonly string[]>
   complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]>
   /** Takes back runs that were not begun. */
   giveBack(worker: RemoteWorker, runs: readonly RemoteHeld[]): Promise<void>
-  /** The worker's last word: it holds nothing any more. */
+  /** Deregisters the worker: it holds no runs any more. */
   leave(worker: RemoteWorker): Promise<void>
-  /** Answers everybody who waits, with nothing: this node stops. */
+  /** Answers every waiting claim with no runs, because this node is stopping. */
   dismissAll(): void
 }

@@ -1,29 +1,30 @@
 /**
- * Trying a subscription out, as an api node sees it. What is sent goes the way of every event, so it shows what an event
- * would meet; but nothing has happened, nothing is noted, and what waits to be delivered stays where it is.
+ * Tests of subscriptions, as an api node sees them. The test event is sent the same way as every event, so it shows what an
+ * event would encounter; but it does not correspond to a real event, nothing is recorded, and pending deliveries are not
+ * affected.
  */
 import type { SubscriptionRow } from '../store/events/subscriptions.ts'
 
-/** A subscription that is tried out. */
+/** A subscription to be tested. */
 export type TestedSubscription = Pick<
   SubscriptionRow,
   'id' | 'projectId' | 'name' | 'url' | 'batchSize' | 'secret' | 'keyId'
 >
 
-/** What became of the event. */
+/** The result of the test. */
 export interface TestedDelivery {
-  /** The event's id, by which a receiver finds it in its log. */
+  /** The event's id, to find it in the receiver's log. */
   readonly eventId: string
-  /** Whether the receiver would count as having taken it. */
+  /** Whether this counts as delivered. */
   readonly isTaken: boolean
-  /** What it answered, when the head of an answer came. */
+  /** The receiver's response, if its head arrived. */
   readonly answer: { readonly status: number; readonly body: string } | null
   readonly durationMs: number
-  /** Why it was not taken. */
+  /** Why it was not delivered. */
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
-/** Sends receivers events that nothing has happened for. */
+/** Sends test events to receivers. */
 export interface SubscriptionTester {
   send(subscription: TestedSubscription): Promise<TestedDelivery>
 }

@@ -1,11 +1,11 @@
 /**
- * What carries runs to workers. PostgreSQL remains the truth whatever the transport: a claim is only
- * valid once it stands there, with a fence, and a transport that forgets everything loses nothing.
+ * Carries runs to workers. PostgreSQL remains authoritative whatever the transport: a claim is valid only once it is stored
+ * there, with a fence, and a transport that loses everything loses no run.
  */
 import type { Claim, ClaimedRun, ClaimRequest, GatedClaimRequest } from '../core/run/claim.ts'
 import type { KeptDefinition } from '../core/task/task.ts'
 
-/** A claimed run together with what is to be done. */
+/** A claimed run with its definition. */
 export interface Work extends ClaimedRun {
   readonly definition: KeptDefinition
 }
@@ -13,26 +13,26 @@ export interface Work extends ClaimedRun {
 /** A run that was put in line. */
 export interface PutRun {
   readonly runId: string
-  /** It had been taken out, because no claim could take it. */
+  /** Whether it had been removed because no claim could take it. */
   readonly wasRefused: boolean
 }
 
 /** The half that puts runs in line. Statements that make a run pending do so themselves (src/store/ready). */
 export interface Putting {
-  /** Puts pending runs in line that were forgotten, and answers which these were. Others are left alone. */
+  /** Puts in line those of the pending runs that are missing there, and returns them. Others are not changed. */
   put(runIds: readonly string[]): Promise<readonly PutRun[]>
 }
 
-/** The half that workers take runs from. What is in line can be claimed once, while it is pending. */
+/** The half that workers claim runs from. A run in line can be claimed once, while it is pending. */
 export interface Taking {
   /**
-   * Takes up to `limit` waiting runs of the lanes, in order of priority. Under equal priority projects take turns, and within a project
-   * its lanes, the one named first before the others; runs of one lane go in the order of due time.
+   * Claims up to `limit` waiting runs of the lanes, in order of priority. Under equal priority, projects take turns, and within
+   * a project its lanes in the order given; runs of one lane go in the order of due time.
    */
   claim(request: ClaimRequest): Promise<Claim>
   /**
-   * The same for lanes behind gates, the best lane first: takes no more of a lane, nor of all lanes of a queue,
-   * than there are free places, and those of a key in strict order.
+   * The same for lanes behind gates, best lane first. Claims no more of a lane, or of all lanes of a queue, than there are free
+   * slots, and claims runs of a concurrency key in strict order.
    */
   claimGated(request: GatedClaimRequest): Promise<Claim>
 }

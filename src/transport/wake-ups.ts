@@ -1,25 +1,25 @@
 /**
- * Telling others that there is something to do. A wake-up is only ever a hint: whoever misses one finds
- * the same work by polling, a little later. Nothing is decided by what a wake-up says.
+ * Notifies nodes that there is work. A wake-up is only a hint: a node that misses one finds the same work by polling, a little
+ * later. No decision depends on the content of a wake-up.
  */
 
-/** Something will come due in a shard. */
+/** A hint that a run will come due in a shard. */
 export interface DueHint {
   readonly shard: number
   readonly at: number
-  /** Up to which instant there is more, when the hint stands for several. */
+  /** The last instant, if the hint stands for several runs. */
   readonly until?: number
 }
 
-/** A way to tell, and to hear, that there is something to do. */
+/** Sends and receives wake-ups. */
 export interface WakeUps {
   /** Rows were written that come due at these instants. */
   announceDue(hints: readonly DueHint[]): void
-  /** Runs were put into ready. */
+  /** Runs were put into `ready`. */
   announceReady(): void
   /** A queue was paused, resumed, or has another limit. */
   announceQueues(): void
-  /** What is set for a target has changed, or a circuit has opened or closed. */
+  /** The settings of a target have changed, or a circuit has opened or closed. */
   announceTargets(): void
   /** A user asked that running attempts be stopped. */
   announceCancel(): void
@@ -33,7 +33,7 @@ export interface WakeUps {
   onAccess(listener: () => void): void
 }
 
-/** Wake-ups within one process: enough when it is the only one. */
+/** Wake-ups within one process, sufficient if it is the only one. */
 export class LocalWakeUps implements WakeUps {
   readonly #due: ((hints: readonly DueHint[]) => void)[] = []
   readonly #ready: (() => void)[] = []

@@ -14,8 +14,8 @@ import type { AttemptContext, Executor } from './executor.ts'
 export type StopReason = 'timeout' | 'cancelled' | 'lease_lost' | 'shutdown'
 
 /**
- * One attempt in progress. It holds the run until its instant has come on the database's clock, performs
- * the action, and ends in an outcome whatever happens; the first reason to stop it is the one that counts.
+ * One attempt in progress. It waits until the run's instant has come by the database's clock, performs the action, and always
+ * ends in an outcome; the first reason to stop it is the one that counts.
  */
 export class Attempt implements AttemptContext, StopSignal {
   readonly work: Work
@@ -25,12 +25,12 @@ export class Attempt implements AttemptContext, StopSignal {
   #endHold: (() => void) | undefined
   #endOver: (() => void) | undefined
   #startedAt: number | null = null
-  /** Mostly there is one at a time. */
+  /** Usually there is only one listener. */
   #listener: (() => void) | undefined
   #others: Set<() => void> | undefined
   #traceparent: string | undefined
   readonly #logs: Pick<RunLogs, 'open'>
-  /** Most attempts have nothing to say. */
+  /** Opened on first use: most attempts log nothing. */
   #log: OpenAttemptLog | undefined
 
   constructor(work: Work, clock: HoldingClock, logs: Pick<RunLogs, 'open'>) {
@@ -75,7 +75,7 @@ export class Attempt implements AttemptContext, StopSignal {
     return this.#startedAt !== null
   }
 
-  /** When its action was begun; null while it waits, and for ever when it is stopped before its instant. */
+  /** When its action was begun; null while it waits, and if it is stopped before its instant. */
   get startedAt(): number | null {
     return this.#startedAt
   }
@@ -128,19 +128,19 @@ export class Attempt implements AttemptContext, StopSignal {
     this.#endOver?.()
   }
 
-  /** Lets go of a run that has not begun; `perform` then answers undefined. */
+  /** Releases a run that has not begun; `perform` then returns undefined. */
   abandon(): void {
     this.#isAbandoned = true
     this.#endHold?.()
     this.#endOver?.()
   }
 
-  /** It was told to stop, or was abandoned. */
+  /** Whether it was stopped or abandoned. */
   get isOver(): boolean {
     return this.#isAbandoned || this.#stopReason !== undefined
   }
 
-  /** Resolves when that is so, for whoever gets something ready for it. */
+  /** Resolves when the attempt is over, for code that prepares something for it. */
   get over(): Promise<undefined> {
     return new Promise((resolve) => {
       this.#endOver = () => resolve(undefined)
@@ -148,7 +148,10 @@ export class Attempt implements AttemptContext, StopSignal {
     })
   }
 
-  /** Performs the attempt; undefined when it was abandoned before its instant. Only one that is over needs no action. */
+  /**
+   * Performs the attempt; returns undefined if it was abandoned before its instant. The action may be undefined only if the
+   * attempt is over.
+   */
   perform(executor: Executor, action: Action | undefined): Promise<EndedAttempt | undefined> {
     return this.#waitMs() > 0 ? this.#performInTime(executor, action) : this.#performNow(executor, action)
   }
@@ -182,13 +185,16 @@ export class Attempt implements AttemptContext, StopSignal {
     }
   }
 
-  /** Storing the rest of the log may take as long as the database does. What has been performed is neither late nor stopped by then. */
+  /**
+   * Ends the log. Storing the rest may take as long as the database does; the timeout no longer applies, because the action has
+   * been performed.
+   */
   async #endLog(log: OpenAttemptLog, limit: NodeJS.Timeout): Promise<void> {
     clearTimeout(limit)
     await log.end()
   }
 
-  /** The database's clock was set, perhaps before this attempt began. */
+  /** Corrects the start time after the database's clock was set, perhaps before this attempt began. */
   correct({ byMs, assuredUntil }: Step): void {
     if (this.#startedAt !== null && this.#startedAt > assuredUntil) this.#startedAt += byMs
   }
@@ -199,7 +205,7 @@ export class Attempt implements AttemptContext, StopSignal {
     return { work: this.work, outcome, startedAt, endedAt: Math.max(startedAt ?? now, now) }
   }
 
-  /** What came before the stop is kept: that a receiver had begun to answer is worth knowing. */
+  /** Keeps the partial output: it is useful to know that a receiver had begun to respond. */
   #stopped(reason: StopReason, partial?: Outcome): Outcome {
     const kept = partial && 'output' in partial ? { output: partial.output } : {}
     switch (reason) {
@@ -218,7 +224,7 @@ export class Attempt implements AttemptContext, StopSignal {
     }
   }
 
-  /** Timers may fire a little early, so whoever holds asks the clock again afterwards. */
+  /** Timers may fire slightly early, so the caller checks the clock again afterwards. */
   #hold(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#endHold?.(), this.#waitMs())

@@ -8,35 +8,35 @@ import type { Attempt } from './attempt.ts'
 import { LocalSlots, WorkLine } from './work-line.ts'
 
 export interface CapacityOptions {
-  /** Runs performed at once on this machine; calls are bounded by `maxCalls`. */
+  /** Maximum number of runs performed at once on this machine; calls are bounded by `maxCalls`. */
   readonly concurrency: number
-  /** Programs that run at once. */
+  /** Maximum number of programs that run at once. */
   readonly programs: number
-  /** Calls under way at once. */
+  /** Maximum number of calls in progress at once. */
   readonly maxCalls: number
-  /** However fast it works, a worker takes on no more than this ahead. */
+  /** Maximum number of runs a worker takes on ahead, however fast it works. */
   readonly claimAhead: number
   readonly targets: TargetBook
-  /** The mail server of a project, as a target; null where there is none. */
+  /** The mail server of a project, as a target; null if there is none. */
   smtpTargetOf(projectId: string): string | null
-  /** So many outcomes wait to be written that nothing new may be taken on. */
+  /** Whether so many outcomes wait to be written that no new run may be taken on. */
   isFull(): boolean
 }
 
-/** A run that was claimed, but whose definition is not here yet. */
+/** A claimed run whose definition has not been loaded yet. */
 export interface Claimed {
   readonly run: ClaimedRun
-  /** The line that room was reserved in for it, where that was known. */
+  /** The line in which room was reserved for the run, if it was known. */
   readonly line: WorkLine | null
 }
 
 /**
- * What a worker has in hand, line by line: runs that it performs, runs that wait for a slot, and room that was promised. It says
- * how much more may be taken on, at the rate at which each line gets through its work.
+ * What a worker has in hand, line by line: runs that it performs, runs that wait for a slot, and reserved room. It computes how
+ * many more runs each line may take on, from the rate at which the line works.
  */
 export class Capacity {
   readonly #options: CapacityOptions
-  /** Slots of lines that are no target's. */
+  /** Slots of the lines that do not belong to a target. */
   readonly #slots = new Map<string, LocalSlots>()
   readonly local: WorkLine
   readonly programs: WorkLine
@@ -45,10 +45,10 @@ export class Capacity {
   /** Lines in which runs wait for a slot. */
   readonly #waiting = new Set<WorkLine>()
   readonly attempts = new Map<string, Attempt>()
-  /** Claimed, but their definitions are not here yet. */
+  /** Claimed runs whose definitions have not been loaded yet. */
   readonly claimed: Claimed[] = []
   #callsUnderWay = 0
-  /** A line found no call left for it, though its target has room. */
+  /** Whether some line could start no call because `maxCalls` was reached, although its target has room. */
   #isShort = false
 
   constructor(options: CapacityOptions) {
@@ -64,7 +64,7 @@ export class Capacity {
     return made
   }
 
-  /** The line that a run needs room in. */
+  /** Returns the line in which a run needs room. */
   lineOf({ action, projectId, circuitBreaker }: KeptDefinition): Line {
     if (action.type === 'exec') return PROGRAMS
     const target = callTargetOf(action, () => this.#options.smtpTargetOf(projectId))
@@ -72,7 +72,7 @@ export class Capacity {
     return this.#refOf(projectId, circuitBreaker !== false ? target : `${target}${ALWAYS}`)
   }
 
-  /** Every run asks for its line, so the text of its id is put together once. */
+  /** Every run needs its line, so the text of the line's id is built only once. */
   #refOf(projectId: string, name: string): Line {
     const ofProject = this.#refs.get(projectId) ?? new Map<string, Line>()
     const known = ofProject.get(name)
@@ -83,7 +83,7 @@ export class Capacity {
     return line
   }
 
-  /** What is in hand of a line. */
+  /** Returns the work in hand of a line. */
   of(line: Line): WorkLine {
     const known = this.#lines.get(line.id)
     if (known) return known
@@ -96,7 +96,7 @@ export class Capacity {
     return made
   }
 
-  /** The line of that name, if anything is known of it. */
+  /** Returns the line with that id, if one is known. */
   known(id: string): WorkLine | undefined {
     return this.#lines.get(id)
   }
@@ -106,7 +106,7 @@ export class Capacity {
     return this.#isFull ? 0 : Math.max(0, this.#options.maxCalls - this.#callsUnderWay)
   }
 
-  /** Slots of a line that a run could start in now. */
+  /** Number of slots of a line in which a run could start now. */
   free(line: WorkLine): number {
     if (this.#isFull) return 0
     if (!line.calls) return line.free
@@ -114,8 +114,8 @@ export class Capacity {
   }
 
   /**
-   * How many more calls may begin in a line. The last quarter is shared out ever more sparingly the less is left of it: lines that have
-   * few calls under way get them, so that many lines that hang do not use up what the others need.
+   * Returns how many more calls a line may start. The last quarter of the calls is shared more sparingly the less is left:
+   * lines with few calls in progress get them, so that many lines that hang do not use up the calls that others need.
    */
   #callsFor(line: WorkLine): number {
     const { maxCalls } = this.#options
@@ -125,24 +125,24 @@ export class Capacity {
     return Math.max(0, Math.min(left, Math.max(Math.ceil(left - scarce), most - line.underWay)))
   }
 
-  /** Runs of a line that could start now, whatever is in hand. */
+  /** Returns how many runs of a line could start now, regardless of those in hand. */
   startable(line: WorkLine): number {
     return line.calls ? Math.min(line.slots.free, this.#callsFor(line)) : line.slots.free
   }
 
-  /** Runs of a line that could be taken on beyond that: what it gets through in `seconds`. */
+  /** Returns how many more runs of a line could be taken on: as many as it completes in `seconds`. */
   ahead(line: WorkLine, seconds = 1): number {
     if (this.#isFull) return 0
     const most = this.#options.claimAhead - this.#shortOf(line)
     return line.ahead(seconds === 1 ? most : Math.min(most, Math.ceil(line.slots.perSecond * seconds)))
   }
 
-  /** Nothing is taken on ahead of calls that are not there. */
+  /** If calls are short, nothing is taken on ahead for them. */
   #shortOf(line: WorkLine): number {
     return this.startable(line) < line.slots.free ? this.#options.claimAhead : 0
   }
 
-  /** Slots of a line for what is claimed into none but a free one. */
+  /** Returns the slots of a line for runs that are claimed only into free slots. */
   places(line: WorkLine): number {
     if (this.#isFull) return 0
     return line.calls ? Math.min(line.places, this.#callsFor(line)) : line.places
@@ -162,7 +162,7 @@ export class Capacity {
     this.#waiting.add(line)
   }
 
-  /** The next run of a line that has a slot to start in; it has begun then. */
+  /** Returns the next run of a line that has a slot, and counts it as begun. */
   next(line: WorkLine): Work | undefined {
     const isShort = line.calls !== null && line.waiting > 0 && this.#callsFor(line) === 0
     if (isShort) this.#isShort = true
@@ -175,7 +175,7 @@ export class Capacity {
     return work
   }
 
-  /** A run of a line is no longer in progress. Whoever knows how a call ended tells its target. */
+  /** Records that a run of a line has ended. The code that knows how a call ended reports that to its target. */
   ended(line: WorkLine): void {
     line.underWay--
     if (line.calls) this.#callsUnderWay--
@@ -183,23 +183,23 @@ export class Capacity {
     this.forgetIfIdle(line)
   }
 
-  /** Nothing is kept of lines that are not in use: there may be any number of targets. */
+  /** Removes a line that is not in use: the number of targets is unbounded. */
   forgetIfIdle(line: WorkLine): void {
     if (!this.#slots.has(line.line.id) && line.isIdle) this.#lines.delete(line.line.id)
   }
 
-  /** Lines that a slot is kept in. */
+  /** Lines in which a slot is kept free. */
   get keptLines(): readonly WorkLine[] {
     return [...this.#lines.values()].filter(({ isSlotKept }) => isSlotKept)
   }
 
-  /** Whether something is known to wait in side lanes. */
+  /** Whether runs are known to wait in side lanes. */
   get hasBacklog(): boolean {
     for (const { hasBacklog, isSlotKept } of this.#lines.values()) if (hasBacklog || isSlotKept) return true
     return false
   }
 
-  /** Forgets lines that were asked about and not used. */
+  /** Removes lines that were queried and not used. */
   sweep(): void {
     for (const line of [...this.#lines.values()]) this.forgetIfIdle(line)
   }
@@ -209,28 +209,31 @@ export class Capacity {
     return [...this.#waiting]
   }
 
-  /** The lines that may start something when a run of one has ended: that one alone, unless others wait for a call. By priority then. */
+  /**
+   * Returns the lines that may start a run after a run of `line` has ended: only that line, unless others wait for a call; then
+   * all waiting lines by priority.
+   */
   linesAfter(line: WorkLine): readonly WorkLine[] {
     if (!this.#isShort || !line.calls) return [line]
     this.#isShort = false
     return this.waitingLines.toSorted((a, b) => a.priority - b.priority)
   }
 
-  /** Takes out every run that waits for a slot. */
+  /** Removes and returns all runs that wait for a slot. */
   clear(): Work[] {
     const all = this.waitingLines.flatMap((line) => line.clear())
     this.#waiting.clear()
     return all
   }
 
-  /** Takes out runs of a line that wait beyond so many. */
+  /** Removes and returns the runs of a line that wait beyond the first `count`. */
   beyond(line: WorkLine, count: number): Work[] {
     const taken = line.beyond(count)
     if (line.waiting === 0) this.#waiting.delete(line)
     return taken
   }
 
-  /** Takes out a run that waits for a slot. */
+  /** Removes and returns a run that waits for a slot. */
   remove(runId: string): Work | undefined {
     for (const line of this.#waiting) {
       for (const work of line)
@@ -254,7 +257,7 @@ export class Capacity {
     return this.waitingLines.flatMap((line) => [...line].map(({ runId }) => runId))
   }
 
-  /** Everything in this worker's name that it knows of. */
+  /** All runs leased to this worker that it knows of. */
   get runIds(): readonly string[] {
     return [...this.attempts.keys(), ...this.claimed.map(({ run }) => run.runId), ...this.waitingIds]
   }
@@ -262,10 +265,13 @@ export class Capacity {
 
 /** When less than this share of the calls is left, they are scarce. */
 const SCARCE_SHARE = 0.25
-/** Calls that a line may have under way at the moment they become scarce. With half of that left it is a quarter, with a tenth one. */
+/**
+ * Maximum number of calls of a line when calls become scarce. When half of the scarce share is left it is a quarter of this,
+ * and when a tenth is left it is one.
+ */
 const MOST_WHEN_SCARCE = 128
 
 const MAX_REFS = 10_000
 
-/** What the name of a line ends with whose calls go out whatever the circuit of their target says. */
+/** Suffix of the name of a line whose calls ignore the circuit of their target. */
 const ALWAYS = ' always'

@@ -1,8 +1,9 @@
 /**
- * Claims for a worker what waits in ready. Because claiming one by one would cost more than short actions themselves, it takes
- * up to a second of work ahead, at the rate the worker measures; what must start in a slot of its own is claimed into a
- * free one alone, and what makes up for an outage when nothing else waits. What a run needs room for is known only once it has been claimed:
- * one whose line is full is put aside (put-aside.ts), and claimed from there when there is room (side-claims.ts).
+ * Claims runs in `ready` for a worker. Claiming runs one by one would cost more than short actions themselves, so up to a
+ * second of work is claimed ahead, at the rate that the worker measures. Runs that must start in a slot of their own are
+ * claimed only into a free one, and catch-up runs only when nothing else waits. What a run needs room for is known only once it
+ * has been claimed: a run whose line is full is put aside (put-aside.ts), and claimed again when there is room
+ * (side-claims.ts).
  */
 import type { ClaimedRun } from '../core/run/claim.ts'
 import { isRefused, mayHaveBeenCarriedOut } from '../store/database/database.ts'
@@ -25,63 +26,68 @@ export interface ClaimingOptions {
   readonly definitions: Definitions
   readonly aside: PutAside
   readonly concurrency: number
-  /** A run was taken on, or a slot may have come free, or was kept. */
+  /** Called when a run was taken on, or a slot may have become free or was kept free. */
   fillPlaces(): void
-  /** A run was cancelled before it was claimed. */
+  /** Ends a run that was cancelled before it was claimed. */
   endCancelled(work: Work): void
-  /** A claim may have been made without its answer having been heard. */
+  /** Reports that a claim may have been made although its reply was lost. */
   doubt(): void
 }
 
-/** A claim whose room is known for each lane, and the lines that room was reserved in. */
+/** A claim with the room per lane. */
 export interface Ask {
   readonly lanes: readonly number[]
   readonly limit: number
   readonly most?: ReadonlyMap<number, number>
 }
 
-/** Lanes of runs that need a place of their own looked at in one pass. */
+/** Maximum number of lanes of runs that need a slot of their own examined in one pass. */
 const MAX_WAITING_LANES = 500
-/** Whoever found nothing but what somebody else was at asks again after this. */
+/** A worker that found only runs that others were claiming asks again after this time. */
 const ASK_AGAIN_MS = 5
-/** Of its places a worker gives at most this part to what makes up for an outage. */
+/** The maximum share of a worker's slots for catch-up runs. */
 const LATE_SHARE = 0.5
-/** Nobody speaks of such runs, so that nothing on time waits for a claim of them: they are looked for, so often and for so long. */
+/**
+ * Catch-up runs are not announced, so that runs on time do not wait for claims of them. They are polled for at this interval
+ * and for this long.
+ */
 const LATE_PACE_MS = 15
 const LATE_LINGER_MS = 5_000
 /**
- * Where several lanes take turns, less is taken on ahead, and more is on its way while half of it is left: what has just come to wait in
- * one of them can only have its turn with the next claim.
+ * If several lanes take turns, less is claimed ahead, and the next claim is made when half of it is left: a run that has just
+ * begun to wait in one of the lanes gets its turn only with the next claim.
  */
 const AHEAD_IN_TURN_S = 0.15
-/** Lanes whose turns are remembered. */
+/** Maximum number of lanes whose turns are recorded. */
 const MAX_TURNS_KNOWN = 10_000
-/** So many runs are claimed in case they are calls, however many of those before were none. */
+/** At least this many runs are claimed in case they are calls, however few of the previous ones were. */
 const LEAST_CALLS = 4
-/** And no more than so many at once: those that find no room have to go back. */
+/** And at most this many at once: those that find no room must be put back. */
 const MOST_CALLS = 1_000
 
 export class Claiming {
   readonly #options: ClaimingOptions
   readonly #sides: SideClaims
-  /** Runs may be waiting in ready: they were there first, so nothing is fired past them. */
+  /** Whether runs may be waiting in `ready`: they were there first, so nothing is fired past them. */
   hasBacklog = true
-  /** Somebody said that runs were put into ready, and no pass has begun since. */
+  /** Whether runs were announced in `ready` and no pass has begun since. */
   isTold = false
   #isAheadFirst = false
-  /** Which part of what was claimed lately were calls. */
+  /** The share of calls among the runs claimed recently. */
   #callShare = 0
-  /** How many are claimed in case they are calls: more and more while those before were none and others may wait behind them. */
+  /**
+   * How many runs are claimed in case they are calls: increases while those before were not and more runs may wait behind them.
+   */
   #probe = LEAST_CALLS
-  /** How many at most: fewer while many of those before found no room. */
+  /** The maximum of these: decreases while many of those before found no room. */
   #mostCalls = MOST_CALLS
   #held = 0
-  /** Runs claimed so far. */
+  /** Number of runs claimed so far. */
   #count = 0
-  /** Runs in hand that make up for an outage, and until when there are likely to be more. */
+  /** Catch-up runs in hand, and until when more of them are likely. */
   readonly #late = new Set<string>()
   readonly #rates = new RateWait()
-  /** Of each lane how much had been claimed when it had its latest turn. */
+  /** For each lane, how much had been claimed in total when it had its latest turn. */
   readonly #turns = new Map<number, number>()
   #lateUntil = Number.NEGATIVE_INFINITY
 
@@ -95,22 +101,22 @@ export class Claiming {
     })
   }
 
-  /** More is to be claimed while what is in hand is gone after so many seconds. */
+  /** More is claimed when the work in hand lasts no longer than this many seconds. */
   get lowSeconds(): number {
     return this.#isInTurn ? AHEAD_IN_TURN_S / 2 : 0
   }
 
-  /** Whether what may be claimed ahead waits in several lanes. */
+  /** Whether the runs that may be claimed ahead wait in several lanes. */
   get #isInTurn(): boolean {
     return this.#options.lanes.open.length > 1
   }
 
-  /** A run is no longer in hand. */
+  /** Records that a run is no longer in hand. */
   forget(runId: string): void {
     this.#late.delete(runId)
   }
 
-  /** Claims what there is room for; answers when to look again, if that is soon. */
+  /** Claims as many runs as there is room for; returns when to look again, if that is soon. */
   async runOnce(): Promise<number | undefined> {
     try {
       return this.#rates.orSooner(await this.#pass())
@@ -125,7 +131,7 @@ export class Claiming {
     this.isTold = false
     const staleInMs = await lanes.refresh(() => hand.runIds)
     const before = this.#count
-    // Neither kind goes first always: one that never runs out would keep the other from every place.
+    // The two kinds take turns at going first: otherwise one that never runs out would keep the other from every slot.
     this.#isAheadFirst = !this.#isAheadFirst
     const early = this.#isAheadFirst ? await this.#claimAhead() : 'all'
     const placed = await this.#claimIntoPlaces()
@@ -138,11 +144,11 @@ export class Claiming {
       if (lateInMs !== undefined) return lateInMs
     }
     if (sideInMs !== undefined) return sideInMs
-    // There was said to be something and nothing was found: it may wait in a lane that is not known yet.
+    // Runs were announced and none was found: they may wait in a lane that is not known yet.
     return wasTold && this.#count === before && staleInMs < STALE_MS ? staleInMs : undefined
   }
 
-  /** Begins what was claimed, once its definitions are here; what there is no room for is put aside. */
+  /** Begins the claimed runs once their definitions are loaded; runs without room are put aside. */
   async beginClaimed(where: 'first' | 'last'): Promise<void> {
     const { hand, definitions: known, endCancelled, fillPlaces, aside } = this.#options
     if (hand.claimed.length === 0) return this.#letGo()
@@ -181,20 +187,18 @@ export class Claiming {
   #hasRoom(line: WorkLine, where: 'first' | 'last'): boolean {
     const { hand } = this.#options
     if (where === 'first') return hand.places(line) > 0
-    // To send a few back that it would get to all the same costs more than to have them in hand.
+    // Sending back a few runs that could be handled anyway costs more than keeping them in hand.
     const allowed = hand.allowedAhead(line)
     return hand.free(line) > 0 || (allowed > 0 && line.waiting < allowed + LEAST_CALLS)
   }
 
-  /**
-   * Claims what makes up for an outage, once nothing else waits, and into a part of the places only: what is on
-   * time must find one free.
-   */
+  /** Claims catch-up runs once nothing else waits, and into a share of the slots only: runs on time must find a free one. */
   async #claimLate(): Promise<number | undefined> {
     const { hand, lanes: served, transport, concurrency } = this.#options
     const lanes = served.late
     if (lanes.length === 0) return undefined
-    // What left without being performed, such as a run that was cancelled while it waited in hand, has given back its place.
+    // A run that left without being performed, for example because it was cancelled while it waited in hand, has released its
+    // slot.
     for (const runId of this.#late) if (!hand.holds(runId)) this.#late.delete(runId)
     const places = Math.max(1, Math.floor(concurrency * LATE_SHARE)) - this.#late.size
     const limit = Math.min(places, hand.free(hand.local) + this.#freeCalls)
@@ -207,7 +211,7 @@ export class Claiming {
     return performance.now() < this.#lateUntil ? LATE_PACE_MS : undefined
   }
 
-  /** Claims what starts only in a place of its own: it goes before what waits in hand. */
+  /** Claims runs that start only in a slot of their own: they go before those that wait in hand. */
   async #claimIntoPlaces(): Promise<'all' | 'more'> {
     const { hand, lanes, transport, aside } = this.#options
     const kept = hand.keptLines.filter((line) => hand.places(line) > 0)
@@ -239,7 +243,7 @@ export class Claiming {
     return found.includes('more') ? 'more' : 'all'
   }
 
-  /** Claims what may wait in hand for a place. */
+  /** Claims runs that may wait in hand for a slot. */
   async #claimAhead(): Promise<'all' | 'more'> {
     const { hand, lanes, transport } = this.#options
     const room = hand.free(hand.local) + hand.ahead(hand.local, this.#isInTurn ? AHEAD_IN_TURN_S : 1)
@@ -259,20 +263,20 @@ export class Claiming {
     return againInMs
   }
 
-  /** Lanes in the order in which they get their turns: the one that was claimed from longest ago goes first. */
+  /** Orders lanes by turn: the lane that was claimed from longest ago goes first. */
   #inTurn(lanes: readonly number[]): readonly number[] {
     if (lanes.length < 2) return lanes
     const turnOf = (lane: number) => this.#turns.get(lane) ?? 0
     return lanes.toSorted((a, b) => turnOf(a) - turnOf(b))
   }
 
-  /** Remembers whose turn it was. */
+  /** Records which lanes had their turn. */
   #noteTurns(runs: readonly ClaimedRun[]): void {
     if (this.#turns.size > MAX_TURNS_KNOWN) this.#turns.clear()
     for (const { lane, side } of runs) if (lane !== undefined) this.#turns.set(side ?? lane, this.#count)
   }
 
-  /** Room on this machine is held for what is being claimed until it is known what that needs. */
+  /** Reserves room on this machine for the runs being claimed until it is known what they need. */
   #holdLocally(room: number): void {
     this.#held += room
     this.#options.hand.local.reserved += room
@@ -283,13 +287,13 @@ export class Claiming {
     this.#held = 0
   }
 
-  /** How many runs may be claimed in case they are calls: what is claimed is known only afterwards. */
+  /** How many runs may be claimed in case they are calls, which is known only afterwards. */
   get #freeCalls(): number {
     const free = Math.min(this.#options.hand.freeCalls, this.#mostCalls)
     return Math.min(free, Math.max(this.#probe, Math.ceil(free * this.#callShare)))
   }
 
-  /** Claims from lanes; `more` when there may be more than there was room for. */
+  /** Claims from lanes; returns `more` if there may be more runs than there was room for. */
   async #claim(
     { lanes, limit, most }: Ask,
     claim: Taking['claim'],
@@ -312,5 +316,5 @@ export class Claiming {
   }
 }
 
-/** The share of calls is that of about so many runs. */
+/** Number of runs over which the share of calls is averaged. */
 const SHARE_WINDOW = 50

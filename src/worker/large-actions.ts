@@ -1,6 +1,6 @@
 /**
- * Reads the actions that are too large to wait with their runs, once these have a place to begin in. Only so many bytes of
- * them are in hand at once, however many places a worker has: the others wait until one has ended.
+ * Reads actions that are too large to be kept with their waiting runs, once these runs have a slot. The total size of the
+ * actions in hand is bounded however many slots a worker has; further ones wait until an attempt ends.
  */
 import { type Action, isLarge } from '../core/action/action.ts'
 import { countWithin } from '../store/database/by-bytes.ts'
@@ -14,9 +14,9 @@ export interface LargeActionsOptions {
   readonly log: Logger
 }
 
-/** Performing one takes some times its length: it is parsed, made into the text of a request, and sent. */
+/** Performing an action takes several times its length in memory: it is parsed, encoded as a request, and sent. */
 export const MAX_BYTES_IN_HAND = 64 * 1024 * 1024
-/** Read by one statement. */
+/** Maximum number of bytes read by one statement. */
 const MAX_BYTES_READ = 8 * 1024 * 1024
 
 /** A run that waits for its action. */
@@ -37,7 +37,7 @@ export class LargeActions {
     this.#options = options
   }
 
-  /** The action of an attempt; undefined when it could not be read, or was not waited for because the attempt is over. */
+  /** Returns the action of an attempt; undefined if it could not be read, or if the attempt ended first. */
   async read(attempt: Attempt): Promise<Action | undefined> {
     const { work } = attempt
     const { action } = work.definition
@@ -49,7 +49,7 @@ export class LargeActions {
     return Promise.race([read, attempt.over])
   }
 
-  /** An attempt has ended: what waits may have its place. */
+  /** Releases the bytes of an attempt that has ended, so that waiting ones can be read. */
   release({ runId }: Work): void {
     this.#waiting = this.#waiting.filter(({ work }) => work.runId !== runId)
     this.#bytesInHand -= this.#inHand.get(runId) ?? 0
@@ -57,7 +57,7 @@ export class LargeActions {
     void this.#readOn()
   }
 
-  /** One statement after another, as long as something waits that there is room for. */
+  /** Runs one statement after another while an action waits that there is room for. */
   async #readOn(): Promise<void> {
     if (this.#isReading) return
     this.#isReading = true
@@ -65,7 +65,7 @@ export class LargeActions {
     this.#isReading = false
   }
 
-  /** The first that wait and fit; when nothing is in hand the first fits in any case. */
+  /** Returns the first waiting actions that fit; if none is in hand, the first fits in any case. */
   #next(): Waiting[] {
     const [first] = this.#waiting
     const room = MAX_BYTES_IN_HAND - this.#bytesInHand

@@ -1,7 +1,7 @@
 /**
- * Runs that were claimed and whose line turned out to be full. They go to the side lanes of their lines, where they are left alone until
- * there is room. Those of a concurrency key go back to the lane of the key, because they start in strict order; that lane is not asked for until
- * there is room.
+ * Puts aside claimed runs whose line turned out to be full. They go to the side lanes of their lines, from which they are not
+ * claimed until there is room. Runs with a concurrency key go back to the lane of the key, because they start in strict order;
+ * that lane is not claimed from until there is room.
  */
 import { sideLaneOf } from '../core/run/lane.ts'
 import type { Work } from '../transport/transport.ts'
@@ -11,7 +11,7 @@ import type { WorkLine } from './work-line.ts'
 
 export interface PutAsideOptions {
   readonly hand: Capacity
-  /** Gives a run back. */
+  /** Returns a run to `ready`. */
   giveBack(run: RunAside): void
 }
 
@@ -24,10 +24,10 @@ export class PutAside {
     this.#options = options
   }
 
-  /** Runs that were put aside so far. */
+  /** Number of runs put aside so far. */
   count = 0
 
-  /** Puts a run aside. One that is claimed into a free slot alone has the next one kept for it. */
+  /** Puts a run aside. For a run that is claimed only into a free slot, the next free slot of its line is kept. */
   add(work: Work, line: WorkLine, isStrict: boolean): void {
     const { runId, fence, lane } = work
     this.count++
@@ -39,14 +39,14 @@ export class PutAside {
     this.#options.giveBack({ runId, fence, sideLane })
   }
 
-  /** Lanes of keys whose first run waits for room that is not there yet. */
+  /** Returns the lanes of concurrency keys whose first run waits for room that is not yet available. */
   blocked(): ReadonlySet<number> {
     for (const [lane, line] of this.#blocked)
       if (this.#options.hand.places(line) > 0) this.#blocked.delete(lane)
     return new Set(this.#blocked.keys())
   }
 
-  /** Forgets keys of which nothing waits any more; answers the lines that the first runs of others wait for. */
+  /** Drops lanes of keys in which no run waits any more; returns the lines for which the first runs of the others wait. */
   linesWaitedFor(occupied: ReadonlySet<number>): ReadonlySet<WorkLine> {
     for (const lane of this.#blocked.keys()) if (!occupied.has(lane)) this.#blocked.delete(lane)
     return new Set(this.#blocked.values())

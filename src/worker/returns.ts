@@ -1,7 +1,7 @@
 /**
- * Runs in a worker's name that it will not perform after all: what it gave up while it was uncertain of its
- * leases, what has waited in it too long, what it was still holding when it stopped, and what it may have
- * been given without ever hearing of it. They are kept until the database has taken them back.
+ * Returns runs that are leased to this worker but that it will not perform: those it gave up while it was uncertain of its
+ * leases, those that have waited in it too long, those it still had when it stopped, and those it may have been given without
+ * receiving the reply. They are kept until the database has taken them back.
  */
 
 import type { SideLane } from '../core/run/lane.ts'
@@ -24,11 +24,11 @@ export interface ReturnsOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly writer: OutcomeWriter
-  /** Side lanes were made that nobody knows of yet. */
+  /** Called when side lanes were created that the served lanes do not include yet. */
   onNewLanes(): void
 }
 
-/** A run that goes to a side lane, or without one back to its own. */
+/** A run that is moved to a side lane, or back to its own lane if `sideLane` is null. */
 export interface RunAside extends HeldRun {
   readonly sideLane: SideLane | null
 }
@@ -50,37 +50,37 @@ export class Returns {
     this.#aside = new SetAside({ operation: 'reclaim', db, log, subjectOf })
   }
 
-  /** Takes runs whose attempt had begun: each has lost one. */
+  /** Adds a run whose attempt had begun, which counts as a loss. */
   addBegun(work: Work, startedAt: number): void {
     this.#begun.push({ ...work, startedAt })
   }
 
-  /** Takes runs that were never begun: they go back as they came. */
+  /** Adds runs that were never begun: they return unchanged. */
   addUnbegun(runs: readonly HeldRun[]): void {
     this.#unbegun.push(...runs)
   }
 
-  /** Takes a run that there is no room for. */
+  /** Adds a run for which there is no room. */
   addAside(run: RunAside): void {
     this.#putAside.push(run)
   }
 
-  /** Whether runs that there is no room for are still in this worker's name. */
+  /** Whether runs without room are still leased to this worker. */
   get hasAside(): boolean {
     return this.#putAside.some((run) => !this.#aside.isResting(run))
   }
 
-  /** A claim went unanswered. */
+  /** Records that a claim got no reply. */
   doubt(): void {
     this.#doubt.raise(this.#options.clock.now())
   }
 
-  /** When runs that nobody heard of have to be looked for, if there may be any. */
+  /** When unknown runs must be looked for; undefined if there can be none. */
   get lookInMs(): number | undefined {
     return this.#doubt.dueInMs(this.#options.clock.now())
   }
 
-  /** Gives back what there is; what may not be tried again ends instead. */
+  /** Returns all runs; those that may not be attempted again are ended instead. */
   async flush(): Promise<void> {
     const { db, clock, writer, wakeUps } = this.#options
     const isTried = (run: HeldRun) => !this.#aside.isResting(run)
@@ -106,7 +106,7 @@ export class Returns {
     if (unbegun.length + again.length > 0) wakeUps.announceReady()
   }
 
-  /** Nobody is told: a node that has room looks into side lanes by itself. */
+  /** Returns runs without room. No wake-up is sent: a node that has room examines side lanes by itself. */
   async #flushAside(runs: readonly RunAside[]): Promise<void> {
     if (runs.length === 0) return
     const lanes = runs.flatMap(({ sideLane }) => sideLane ?? [])
@@ -127,10 +127,10 @@ export class Returns {
   }
 
   /**
-   * A claim whose answer was lost may have been committed. Such runs are in this worker's name and it does
-   * not know them: they are looked for once their claims must have been answered or given up on, and handed back. That is
-   * so after a while; and at once for what was claimed before the last doubt, when no session is left that could have
-   * been asked for it, as after a restart of the database.
+   * Looks for runs whose claim was committed although its reply was lost: they are leased to this worker, which does not know
+   * them, and are handed back. Claims are considered once they must have been answered or given up: after a fixed time, or, for
+   * claims before the last doubt, at once if no session is left that could be carrying one out, as after a restart of the
+   * database.
    */
   async resolveDoubt(isKnown: (runId: string) => boolean): Promise<void> {
     const { db, clock, log, nodeId, writer } = this.#options
@@ -152,7 +152,7 @@ export class Returns {
     this.#doubt.settleBefore(settled, performance.now() - beganAt)
   }
 
-  /** Whether every session of this node has ended that was there at an instant. */
+  /** Whether every session of this node that existed at that instant has ended. */
   async #hasOutlivedSessions(at: number): Promise<boolean> {
     const { sessionName } = this.#options.db
     if (sessionName === null) return false
@@ -161,7 +161,7 @@ export class Returns {
   }
 }
 
-/** Some runs without those of a part. Others may have been added meanwhile. */
+/** Returns the runs without those of `part`. Others may have been added meanwhile. */
 function without<T>(runs: readonly T[], part: readonly unknown[]): T[] {
   const gone = new Set(part)
   return runs.filter((run) => !gone.has(run))

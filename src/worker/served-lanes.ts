@@ -5,41 +5,41 @@ import { countRunningOfProjects } from '../store/queues/project-gates.ts'
 import { servedLanes } from '../store/queues/queues.ts'
 import { type Line, LOCAL, PROGRAMS } from '../transport/local-worker.ts'
 
-/** A lane that was made, or a change to a queue that nobody spoke of, is noticed within this time. */
+/** A new lane, or a change to a queue whose announcement was lost, is noticed within this time. */
 export const STALE_MS = 250
-/** By then everything that was being claimed or fired when a limit was noticed is in this worker's hands. */
+/** After this time, everything that was being claimed or fired when a limit was noticed is in this worker's hands. */
 const LATE_START_MS = 15_000
 
 export interface ServedLanesOptions {
   readonly workerId: string
   readonly db: Database
-  /** What the worker can do as things are; null while it may not perform anything. */
+  /** The worker's current labels; null if it may not perform anything. */
   labels(): readonly string[] | null
 }
 
-/** Lanes in which something waits for a place of its own. */
+/** Lanes in which runs wait for a slot of their own. */
 export interface WaitingLanes {
   readonly gated: readonly number[]
   readonly strict: readonly number[]
   readonly upTo: ReadonlyMap<number, Standing>
-  /** When a rate allows more to start, if something waits for that. */
+  /** When a rate allows the next start; null if no run waits for a rate. */
   readonly opensInMs: number | null
 }
 
 const NOTHING_WAITS: WaitingLanes = { gated: [], strict: [], upTo: new Map(), opensInMs: null }
 
-/** A lane of runs that wait until there is room in a line. */
+/** A side lane: its runs wait for room in a line. */
 export interface ServedSide {
   readonly id: number
   readonly line: Line
   readonly isStrict: boolean
-  /** Its queue or its project has a limit or a rate, so that what waits here is behind a gate. */
+  /** Whether its queue or its project has a limit or a rate, so that the runs in it are behind a gate. */
   readonly isLimited: boolean
 }
 
 /**
- * The lanes that a worker claims from: those whose queue is not paused and that ask for nothing it cannot do.
- * Lanes of a key or of a queue with a limit or a rate are behind gates: they are not known here but asked for as of now.
+ * The lanes that a worker claims from: those whose queue is not paused and whose labels the worker has. Lanes of a concurrency
+ * key, or of a queue with a limit or a rate, are behind gates: they are not cached here but queried when needed.
  */
 export class ServedLanes {
   readonly #options: ServedLanesOptions
@@ -55,17 +55,17 @@ export class ServedLanes {
     this.#options = options
   }
 
-  /** Lanes whose runs may be claimed ahead of a free place. */
+  /** Lanes whose runs may be claimed ahead of a free slot. */
   get open(): readonly number[] {
     return this.#open
   }
 
-  /** Lanes of what makes up for an outage. */
+  /** Lanes of catch-up runs. */
   get late(): readonly number[] {
     return this.#late
   }
 
-  /** Lanes of runs that wait until there is room in a line. */
+  /** Side lanes, whose runs wait for room in a line. */
   get sides(): readonly ServedSide[] {
     return this.#sides
   }
@@ -75,7 +75,7 @@ export class ServedLanes {
     return this.#strict.includes(lane) ? 'free' : undefined
   }
 
-  /** Lanes in which something waits for a place of its own, and may have one: the best first, as of now. */
+  /** Returns the lanes in which a run waits for a slot of its own and may have one now, best first. */
   async waiting(wanted: Required<Pick<Offer, 'limit' | 'sides' | 'blocked'>>): Promise<WaitingLanes> {
     const { db } = this.#options
     const labels = this.#options.labels()
@@ -90,15 +90,14 @@ export class ServedLanes {
     return { gated: idsOf(true), strict: idsOf(false), upTo, opensInMs: opensInMs ?? null }
   }
 
-  /** A queue was changed: what is known is not good enough for the next pass. */
+  /** Discards the cached lanes because a queue was changed. */
   forget(): void {
     this.#readAt = Number.NEGATIVE_INFINITY
   }
 
   /**
-   * Reads lanes and gates again when that was a while ago. When a queue turns out to have got a limit, those
-   * of the runs in hand that were started before this was known are counted. Answers after how many
-   * milliseconds what is known may be out of date.
+   * Rereads lanes and gates if the last read is old enough. If a queue has got a limit, the runs in hand that were started
+   * before this was known are counted. Returns after how many milliseconds the result may be out of date.
    */
   async refresh(runsInHand: () => readonly string[]): Promise<number> {
     const now = performance.now()

@@ -1,6 +1,6 @@
 /**
- * Claims what waits in side lanes, once there is room for it. A side lane whose line is full is not looked into at all; one whose line
- * has room is looked into when something is known to wait there, and otherwise now and then: another node may have put it there.
+ * Claims runs from side lanes once there is room for them. A side lane whose line is full is not examined. One whose line has
+ * room is examined if runs are known to wait there, and otherwise periodically, because another node may have put runs there.
  */
 import type { Capacity } from './capacity.ts'
 import type { Ask } from './claiming.ts'
@@ -10,19 +10,19 @@ import type { WorkLine } from './work-line.ts'
 export interface SideClaimsOptions {
   readonly hand: Capacity
   readonly lanes: ServedLanes
-  /** Claims from side lanes, of which `lineOf` tells the lines. */
+  /** Claims from side lanes; `lineOf` returns the line of a lane. */
   claim(ask: Ask, lineOf: (lane: number) => WorkLine): Promise<'all' | 'more'>
 }
 
-/** Lanes of lines with room are looked into so often, whether or not something is known to wait there. */
+/** Lanes of lines with room are examined this often even if no run is known to wait there. */
 const LOOK_EVERY_MS = 250
 
-/** A line that has room, and the lanes beside which its runs wait. */
+/** A line that has room, and its side lanes. */
 interface OpenLine {
   readonly line: WorkLine
   readonly lanes: readonly number[]
   readonly room: number
-  /** As much of it as could start at once. */
+  /** The part of the room in which runs could start at once. */
   readonly free: number
 }
 
@@ -33,7 +33,7 @@ export class SideClaims {
     this.#options = options
   }
 
-  /** Claims what there is room for; answers when to look again, if something waits or may wait. */
+  /** Claims as many runs as there is room for; returns when to look again, if runs wait or may wait. */
   async runOnce(): Promise<number | undefined> {
     const { lanes, hand } = this.#options
     if (lanes.sides.length === 0) return undefined
@@ -67,7 +67,7 @@ export class SideClaims {
       for (const { line, room } of open) {
         const got = line.pledged - (before.get(line) ?? 0)
         line.reserved -= room - got
-        // Without an answer, or with one that was cut short, it is as likely as before that more waits.
+        // If the claim failed or was cut short, the previous estimate of waiting runs stands.
         if (got >= room) line.hasBacklog = true
         else if (found === 'all') line.hasBacklog = false
         this.#options.hand.forgetIfIdle(line)
@@ -75,7 +75,10 @@ export class SideClaims {
     }
   }
 
-  /** Each line may have slots free, and there be fewer calls left than that: then priority decides who gets them. */
+  /**
+   * The lines may together have more free slots than there are calls left: then the limit lets priority decide which runs get
+   * them.
+   */
   #limitOf(open: readonly OpenLine[]): number {
     const rooms = open.reduce((sum, { room }) => sum + room, 0)
     const free = open.reduce((sum, { line, free }) => sum + (line.calls ? free : 0), 0)
@@ -98,7 +101,10 @@ export class SideClaims {
     return open
   }
 
-  /** Side lanes of what is claimed into a free slot alone, where there is one, and how many there are. */
+  /**
+   * Returns the side lanes whose runs are claimed only into free slots, with the number of free slots for each; lanes without
+   * one are left out.
+   */
   withFreePlaces(): ReadonlyMap<number, number> {
     const { hand, lanes } = this.#options
     const free = new Map<number, number>()
@@ -112,8 +118,9 @@ export class SideClaims {
   }
 
   /**
-   * A slot of a line is kept as long as something waits that is claimed into a free slot alone: in its side lanes, or in the lane of a key,
-   * of which `waitedFor` has the lines. `kept` were free when `occupied` was asked for; of the others nothing is known.
+   * Keeps a slot of a line as long as a run waits that is claimed only into a free slot: in the line's side lanes, or in the
+   * lane of a concurrency key, whose lines are in `waitedFor`. The lines in `kept` had a free slot when `occupied` was queried;
+   * nothing is known of the others.
    */
   keepSlots(
     kept: readonly WorkLine[],

@@ -1,8 +1,9 @@
 /**
- * What the book of this node shares with users and other nodes, through the database: settings and open circuits of others come in,
- * transitions of its circuits and reports for people go out. Losing any of it loses nothing: each node finds out by calling.
+ * Exchanges what this node knows of targets with users and other nodes, through the database: it reads settings and the
+ * circuits that other nodes have opened, and writes transitions of its own circuits and reports for users. Losing any of it
+ * does no harm: each node finds out by calling.
  *
- * A node that calls nothing writes nothing.
+ * A node that makes no calls writes nothing.
  */
 import type { TargetBook } from '../outgoing/targets/target-book.ts'
 import type { CircuitTransition } from '../outgoing/targets/transitions.ts'
@@ -28,25 +29,28 @@ export interface TargetExchangeOptions {
   readonly bookNow?: () => number
 }
 
-/** Transitions go out this soon. Without any, a pass costs nothing. */
+/** Transitions are written within this time. Without transitions a pass costs nothing. */
 const EVERY_MS = 250
-/** Nodes hear of changes at once; whoever missed a wake-up knows within this time. */
+/** Changes are announced; a node that missed the wake-up notices them within this time. */
 const READ_EVERY_MS = 2_000
 const READ_WHILE_OPEN_MS = 1_000
 const REPORT_EVERY_MS = 2_000
-/** A node reports no more targets than this, those with most to tell. */
+/** A node reports at most this many targets, those with the most activity. */
 const MAX_REPORTED = 1_000
-/** Other nodes wait so long for the probe of the one that opened a circuit. If it has nothing to probe with, they do it themselves. */
+/**
+ * Other nodes wait this long for the probe of the node that opened a circuit. If that node has no run to probe with, they probe
+ * themselves.
+ */
 const WAIT_FOR_PROBE_MS = 2 * READ_WHILE_OPEN_MS
-/** Reports that one statement writes. */
+/** Maximum number of reports that one statement writes. */
 const REPORTS_AT_ONCE = 200
 
 export class TargetExchange extends LoopService {
   readonly #options: Required<TargetExchangeOptions>
   readonly #reports = new TargetReports()
-  /** What became of circuits, by project and target, until it is stored. */
+  /** Circuit transitions by project and target, until they are stored. */
   readonly #unstored = new Map<string, CircuitChange>()
-  /** Counts whenever somebody says that something changed; what is read then is as new as that. */
+  /** Counts announcements of changes. A read covers the announcements made before it began. */
   #told = 0
   #heeded = -1
   #readAt = Number.NEGATIVE_INFINITY
@@ -64,12 +68,12 @@ export class TargetExchange extends LoopService {
     })
   }
 
-  /** Nodes that share the rates: those with the role worker that live, and this one. */
+  /** Number of nodes that share the rates: live nodes with the role worker, at least this one. */
   get workers(): number {
     return this.#workers
   }
 
-  /** Resolves when the settings were read: what is paused is not called before that. */
+  /** Resolves when the settings have been read: paused targets must not be called before that. */
   override async start(): Promise<void> {
     await this.#read()
     super.start()
@@ -77,7 +81,7 @@ export class TargetExchange extends LoopService {
 
   override async stop(): Promise<void> {
     await super.stop()
-    // Reports of a dead node do not count anyway.
+    // Reports of a dead node are ignored anyway, so a failure does not matter.
     await this.#options.db.run(dropTargetReports(this.#options.nodeId)).catch(() => {})
   }
 
@@ -107,7 +111,7 @@ export class TargetExchange extends LoopService {
     wakeUps.announceTargets()
   }
 
-  /** Told once for all nodes, by the first that opens a circuit and the last that closes it. */
+  /** Logged once for all nodes, by the first that opens a circuit and the last that closes it. */
   #log(event: 'opened' | 'closed', change: CircuitChange | undefined): void {
     if (!change) return
     const { log } = this.#options
@@ -175,7 +179,7 @@ export class TargetExchange extends LoopService {
     }
   }
 
-  /** From the clock of the book to that of the database. */
+  /** Offset from the clock of the book to that of the database. */
   #offsetMs(): number {
     return this.#options.clock.now() - this.#options.bookNow()
   }

@@ -1,11 +1,11 @@
-/** What a node writes about its targets: which of its lines have changed since it wrote them last. */
+/** Decides what a node writes about its targets: the reports that have changed since it last wrote them. */
 import { type CallError, joined, type LineState, type TargetState } from '../core/target/target-state.ts'
 import type { LineCondition } from '../outgoing/targets/target-line.ts'
 import type { TargetReport } from '../outgoing/targets/target-report.ts'
 import { mapInTurns } from '../runtime/turns.ts'
 import type { ReportedLine } from '../store/targets/target-reports.ts'
 
-/** What is not idle is written again after this time, so that it still counts. */
+/** A report of a target in use is written again after this time, so that it stays valid. */
 const RENEW_MS = 10_000
 
 interface Written {
@@ -13,11 +13,14 @@ interface Written {
   readonly at: number
 }
 
-/** Remembers what was written. Instants of the book become those of the database's clock by `offsetMs`. */
+/** Records what was written. `offsetMs` converts instants of the book to the database's clock. */
 export class TargetReports {
   #written = new Map<string, Written>()
 
-  /** Lines to write now. They count as written: if writing fails, call `forget`. Many of them take some time, so others have their turns. */
+  /**
+   * Returns the reports to write now. They count as written: if writing fails, call `forget`. Yields to other work, since there
+   * may be many.
+   */
   async changed(
     reports: readonly TargetReport[],
     { now, offsetMs }: { now: number; offsetMs: number },
@@ -40,7 +43,7 @@ export class TargetReports {
   }
 }
 
-/** Calls of tasks that opted out of the circuit have another line to the same target; people see one target. */
+/** Calls of tasks that opted out of the circuit have a separate line to the same target; users see one target. */
 function byTarget(reports: readonly TargetReport[]): Map<string, TargetReport[]> {
   const targets = new Map<string, TargetReport[]>()
   for (const report of reports) {
@@ -52,7 +55,7 @@ function byTarget(reports: readonly TargetReport[]): Map<string, TargetReport[]>
   return targets
 }
 
-/** Whether nothing about it changes until somebody calls it or sets something. */
+/** Whether nothing about the target changes until it is called or configured. */
 const isIdleLine = ({ underWay, circuit, condition }: TargetReport) =>
   underWay === 0 && circuit === null && (condition === 'open' || condition === 'paused')
 

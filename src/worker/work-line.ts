@@ -5,9 +5,9 @@ import { Throughput } from '../runtime/throughput.ts'
 import type { Line } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 
-/** How many may be in progress, and how fast they come to an end. */
+/** How many runs may be in progress, and how fast they end. */
 export interface Slots {
-  /** Runs that could start now, were nothing in hand. */
+  /** Runs that could start now if no other run were in hand. */
   readonly free: number
   readonly perSecond: number
   begin(): void
@@ -19,7 +19,7 @@ export class LocalSlots implements Slots {
   readonly #throughput: Throughput | null
   #busy = 0
 
-  /** Without `takesAhead` nothing is taken on for slots that will be free soon. */
+  /** If `takesAhead` is false, no run is taken on for slots that will be free soon. */
   constructor(concurrency: number, { takesAhead = true }: { readonly takesAhead?: boolean } = {}) {
     this.#concurrency = concurrency
     this.#throughput = takesAhead ? new Throughput() : null
@@ -44,35 +44,35 @@ export class LocalSlots implements Slots {
 }
 
 const NO_CLAIM_AHEAD = 0
-/** A line whose pace drops for less than this keeps what it has in hand. */
+/** A line whose pace drops for less than this keeps its runs. */
 const HESITATION_MS = 500
 
 /**
- * What a worker has in hand of one line: runs that wait for a slot, and room that was promised. What is in progress is counted
- * by the slots.
+ * What a worker has in hand of one line: runs that wait for a slot, and reserved room. Runs in progress are counted by the
+ * slots.
  */
 export class WorkLine {
   readonly line: Line
   readonly slots: Slots
-  /** The target's, when the line is one of calls. */
+  /** The line of the target; null if the runs are not calls. */
   readonly calls: TargetLine | null
-  /** Runs that were claimed into a free slot: they start before the others in hand. */
+  /** Runs that were claimed into a free slot: they start before the others. */
   readonly #first: Work[] = []
   readonly #queue = new FairQueue<Work>(flowOf)
   /** Room for runs that are being claimed or fired. */
   reserved = 0
   /** Runs in progress. */
   underWay = 0
-  /** Runs that were claimed from its side lanes. */
+  /** Runs claimed from its side lanes so far. */
   pledged = 0
-  /** Runs that were taken out of ready. */
+  /** Runs claimed from `ready` so far. */
   claimed = 0
-  /** Runs may be waiting in side lanes: they were there first, so nothing is fired past them. */
+  /** Whether runs may be waiting in side lanes: they were there first, so nothing is fired past them. */
   hasBacklog = false
-  /** Something waits that is claimed into a free slot alone: the next one is kept for it. */
+  /** Whether a run waits that is claimed only into a free slot: the next free slot is kept for it. */
   isSlotKept = false
   #tooLongSince: number | undefined
-  /** When its side lanes were last looked into. */
+  /** When its side lanes were last examined. */
   lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(line: Line, slots: Slots, calls: TargetLine | null) {
@@ -86,17 +86,17 @@ export class WorkLine {
     return this.#first.length + this.#queue.size
   }
 
-  /** Of the run that goes next. */
+  /** Priority of the run that goes next. */
   get priority(): number {
     return (this.#first[0] ?? this.#queue.first)?.definition.priority ?? 0
   }
 
-  /** Slots that a run could start in now. */
+  /** Slots in which a run could start now. */
   get free(): number {
     return Math.max(0, this.slots.free - this.reserved - this.waiting)
   }
 
-  /** Runs that could be taken on beyond that, of `most` at the line's own rate. */
+  /** Returns how many runs could be taken on beyond the free slots, at the line's own rate and within `most`. */
   ahead(most: number): number {
     const allowed = this.allowedAhead(most)
     if (allowed === 0) return NO_CLAIM_AHEAD
@@ -107,18 +107,21 @@ export class WorkLine {
     return Math.min(most, Math.floor(this.slots.perSecond))
   }
 
-  /** Slots for what is claimed into none but a free one. */
+  /** Slots for runs that are claimed only into free ones. */
   get places(): number {
     const isOneFree = this.slots.free > this.reserved + this.#first.length
     return Math.max(this.free, this.isSlotKept && isOneFree ? 1 : 0)
   }
 
-  /** Whether what waits here is little enough that more should be on its way: it is gone in `seconds`, or when those in progress end. */
+  /**
+   * Whether so few runs wait here that more should be claimed: they will be gone within `seconds`, or when the runs in progress
+   * end.
+   */
   isLow(seconds: number): boolean {
     return this.waiting <= Math.max(this.underWay, this.slots.perSecond * seconds)
   }
 
-  /** Nothing is known of it that a new one would not know. */
+  /** Whether a new line would know as much as this one. */
   get isIdle(): boolean {
     return this.underWay + this.waiting + this.reserved === 0 && !this.hasBacklog && !this.isSlotKept
   }
@@ -128,21 +131,21 @@ export class WorkLine {
     else this.#queue.push(work)
   }
 
-  /** The next run that has a slot to start in. */
+  /** Removes and returns the next run that has a slot to start in. */
   next(): Work | undefined {
     const { free } = this.slots
     if (free > 0 && this.#first.length > 0) return this.#first.shift()
     return free > (this.isSlotKept ? 1 : 0) ? this.#queue.pop() : undefined
   }
 
-  /** Whether more than so many have been waiting for some time. */
+  /** Whether more than `most` runs have been waiting for some time. */
   isTooLong(most: number, now: number): boolean {
     if (this.waiting <= most) this.#tooLongSince = undefined
     else this.#tooLongSince ??= now
     return this.#tooLongSince !== undefined && now - this.#tooLongSince >= HESITATION_MS
   }
 
-  /** Takes out what waits beyond so many. */
+  /** Removes and returns the runs that wait beyond the first `count`. */
   beyond(count: number): Work[] {
     if (this.waiting <= count) return []
     const all = this.clear()

@@ -1,6 +1,6 @@
 /**
- * Performs runs: up to `concurrency` at once of what works on this machine, and as many calls as their targets have room for.
- * They come from the scheduler of the same process, straight from their fire, or from the transport (claiming.ts).
+ * Performs runs: up to `concurrency` at once of those that work on this machine, and as many calls as their targets have room
+ * for. Runs come from the scheduler of the same process, which fires them into the worker, or from the transport (claiming.ts).
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -46,41 +46,41 @@ export interface WorkerOptions {
   readonly executor: Executor
   readonly clock: HoldingClock
   readonly log: Logger
-  /** Where attempts write what they have to say. */
+  /** Where attempts write their logs. */
   readonly logs: Pick<RunLogs, 'open'>
   readonly concurrency: number
-  /** Programs that run at once; left out, none. */
+  /** Maximum number of programs that run at once; none if omitted. */
   readonly programs?: number
-  /** Calls under way at once. */
+  /** Maximum number of calls in progress at once. */
   readonly maxCalls: number
   /** What is known of the targets of calls. */
   readonly targets: TargetBook
-  /** The mail server of a project, as a target; null where there is none. */
+  /** The mail server of a project, as a target; null if there is none. */
   smtpTargetOf(projectId: string): string | null
-  /** What this worker can do beyond the ordinary; tasks may ask for it. */
+  /** The worker's labels, which tasks may require; null if it may not perform anything. */
   labels(): readonly string[] | null
-  /** How often ready is looked into when nothing was said about it. */
+  /** How often `ready` is polled without wake-ups. */
   readonly claimEveryMs: number
-  /** However fast it works, a worker takes on no more than this ahead. */
+  /** Maximum number of runs the worker takes on ahead, however fast it works. */
   readonly claimAhead: number
-  /** How often cancellations are looked for when nothing was said about them. */
+  /** How often cancellations are polled without wake-ups. */
   readonly cancelEveryMs: number
   /** How long runs in progress may go on after `stop`. */
   readonly graceMs: number
 }
 
-/** What is taken on ahead is this part of a second's work or more. */
+/** Runs are taken on ahead only if there is room for at least this fraction of a second's work. */
 const LEAST_PART_AHEAD = 16
 const NO_ROOM: Room = { free: 0, ahead: 0 }
 /** A worker that stops and cannot hand back its runs tries again after this long. */
 const HAND_BACK_PAUSE_MS = 250
-/** A worker that ends so many soon has a place free, and then finds out what still waits in ready. */
+/** A worker that ends this many runs per second soon has a slot free, and then finds out what still waits in `ready`. */
 const BRISK_PER_SECOND = 20
 
-/** What a node lacks and another may have: sockets, the key of a secret. */
+/** Errors that concern this node and perhaps no other: no sockets left, or no key for a secret. */
 const OWN_SHORTAGES: readonly string[] = ['worker_exhausted', 'secrets_unavailable']
 
-/** With details it has followed a redirect before, and counts. */
+/** An error with details occurred after a redirect was followed, so it counts as an attempt. */
 const isOwnShortage = (outcome: Outcome) =>
   outcome.kind === 'failed' &&
   OWN_SHORTAGES.includes(outcome.error.code) &&
@@ -166,13 +166,13 @@ export class Worker implements Service, LocalWorker {
   }
 
   /**
-   * Stops claiming, hands back what has not begun, lets what has begun finish within the grace period and
-   * writes all outcomes. What is cut off then counts as a failed attempt and is tried again elsewhere.
+   * Stops claiming, hands back runs that have not begun, lets those that have begun finish within the grace period, and writes
+   * all outcomes. An attempt that is cut off counts as failed and is retried elsewhere.
    */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#pulling.stop()
-    // A database that does not answer at this moment must not cut off what is in progress.
+    // If the database does not respond at this moment, runs in progress must not be cut off.
     const handingBack = Promise.allSettled([this.#handBack()])
     if (this.#capacity.attempts.size > 0) {
       const late = setTimeout(() => {
@@ -191,8 +191,8 @@ export class Worker implements Service, LocalWorker {
   }
 
   /**
-   * Stops everything at once and takes on nothing: the others may think this node dead, and start its runs
-   * themselves. Nothing is written about what was stopped until it is certain whose it is.
+   * Stops everything at once and takes on nothing: other nodes may consider this node dead and start its runs. Nothing is
+   * written about the stopped runs until it is certain who leases them.
    */
   suspend(): void {
     this.#isSuspended = true
@@ -204,7 +204,7 @@ export class Worker implements Service, LocalWorker {
     }
   }
 
-  /** The leases held after all: what was stopped goes back to ready, each with an attempt lost. */
+  /** Resumes after the leases turned out to be intact: the stopped runs go back to `ready`, each begun one with a loss. */
   resume(): void {
     this.#isSuspended = false
     this.#claiming.hasBacklog = true
@@ -223,8 +223,8 @@ export class Worker implements Service, LocalWorker {
     if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return 0
     const line = this.#capacity.of(ref)
     if (line.hasBacklog) return 0
-    // With every place taken and most of a second's work in hand nothing is gained by a few more right now, and
-    // firing them by the handful costs twice as much as together.
+    // If every slot is taken and most of a second's work is in hand, a few more runs gain nothing now, and firing them a few at
+    // a time costs twice as much as firing them together.
     const free = this.#capacity.free(line)
     const ahead = this.#capacity.ahead(line)
     const isWorthwhile = free > 0 || ahead >= this.#capacity.allowedAhead(line) / LEAST_PART_AHEAD
@@ -238,7 +238,7 @@ export class Worker implements Service, LocalWorker {
   isReadyBehind(ref: Line): boolean {
     const line = this.#capacity.of(ref)
     if (!this.#claiming.hasBacklog && !line.hasBacklog) return false
-    // With no place free it does not look: others may have taken everything long before it ends something.
+    // With no slot free the worker does not look: other workers may have claimed everything long before one of its runs ends.
     return this.#capacity.free(line) > 0 || line.slots.perSecond >= BRISK_PER_SECOND
   }
 
@@ -282,7 +282,7 @@ export class Worker implements Service, LocalWorker {
     this.#pulling.wake()
   }
 
-  /** A target that had no room may have some again. */
+  /** Called when a target that had no room may have some again. */
   opened({ id }: TargetLine): void {
     const line = this.#capacity.known(id)
     if (!line) return
@@ -290,7 +290,7 @@ export class Worker implements Service, LocalWorker {
     if (line.hasBacklog || line.isSlotKept) this.#pulling.wake()
   }
 
-  /** What it can do has changed: lanes are chosen anew. */
+  /** Called when its labels have changed: the lanes are chosen again. */
   labelsChanged(): void {
     this.#lanes.forget()
     this.#claiming.hasBacklog = true
@@ -317,8 +317,8 @@ export class Worker implements Service, LocalWorker {
   }
 
   /**
-   * What waits here much longer than it was meant to goes back to where others can take it. Not at the first
-   * hesitation: handing back and claiming again costs more than the run itself.
+   * Returns runs that have waited here much longer than intended, so that other workers can claim them. Not at the first
+   * slowdown: handing a run back and claiming it again costs more than the run itself.
    */
   #returnSurplus(): void {
     for (const line of this.#capacity.waitingLines) {
@@ -355,7 +355,10 @@ export class Worker implements Service, LocalWorker {
     this.#freed(line)
   }
 
-  /** What it is to do is read now that it has a place; when that cannot be read it goes back as it came. */
+  /**
+   * Performs a run whose large action is read only now that it has a slot. If the action cannot be read, the run returns
+   * unchanged.
+   */
   async #performLarge(attempt: Attempt): Promise<EndedAttempt | undefined> {
     const { work } = attempt
     try {
@@ -393,7 +396,7 @@ export class Worker implements Service, LocalWorker {
     )
   }
 
-  /** Nothing was sent, for want of something that is this node's own: the run goes back as it came, for any node to take. */
+  /** Returns a run unchanged, for any node to take: nothing was sent, because this node lacked something of its own. */
   #postpone(work: Work, outcome: Outcome): void {
     const why = 'error' in outcome ? outcome.error.message : ''
     this.#options.log.warn({ task: work.taskId, run: work.runId }, `attempt postponed: ${why}`)
@@ -401,7 +404,7 @@ export class Worker implements Service, LocalWorker {
     this.#pulling.wake()
   }
 
-  /** A slot came free: it goes to the next run in hand, and the hand is filled before it is empty. */
+  /** Handles a freed slot: it goes to the next run in hand, and more runs are claimed before none are left. */
   #freed(line: WorkLine): void {
     for (const each of this.#capacity.linesAfter(line)) this.#fill(each)
     const hasBacklog = this.#claiming.hasBacklog || line.hasBacklog
@@ -409,7 +412,7 @@ export class Worker implements Service, LocalWorker {
     if (this.#capacity.attempts.size === 0) this.#onIdle?.()
   }
 
-  /** Gives back everything that has not begun. */
+  /** Returns everything that has not begun. */
   async #handBack(): Promise<void> {
     const waiting = [...this.#capacity.attempts.values()].filter((attempt) => !attempt.hasBegun)
     for (const attempt of waiting) attempt.abandon()
@@ -444,10 +447,10 @@ export class Worker implements Service, LocalWorker {
   }
 }
 
-/** What is needed to give a run back to its own lane. */
+/** Picks the fields needed to return a run to its own lane. */
 const heldOf = ({ runId, fence }: HeldRun): HeldRun => ({ runId, fence })
 
-/** What an attempt says about its target; nothing when it was not made. */
+/** Returns what an attempt shows about its target; neutral if no call was made. */
 function resultOf(taskId: string, ended: EndedAttempt | undefined): CallResult {
   if (!ended || ended.startedAt === null) return { taskId, kind: 'neutral', durationMs: 0 }
   return callResultOf(taskId, ended.outcome, ended.endedAt - ended.startedAt)

@@ -19,7 +19,7 @@ import { HistoryTail } from '../history-tail.ts'
 import { Delivery } from './delivery.ts'
 
 const EVERY_MS = 1_000
-/** Subscriptions that a node delivers for, at most, and takes on with one look. */
+/** Maximum number of subscriptions that a node delivers for, and that it leases with one query. */
 const MAX_HELD = 100
 const TAKEN_AT_ONCE = 5
 
@@ -29,19 +29,19 @@ export interface DelivererOptions {
   readonly log: Logger
   readonly userAgent: string
   readonly keys: EndpointKeys
-  /** Whether this node can sign what it sends; it sends nothing otherwise. */
+  /** Whether this node can sign messages; it sends none otherwise. */
   canSign(): boolean
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
-  /** Networks among those where they may be even if others may not. */
+  /** Networks in which receivers may be even if private addresses are otherwise not allowed. */
   readonly allowedNetworks?: readonly Network[]
-  /** What projects give up of that. */
+  /** The projects' restrictions of these networks. */
   readonly projectNetworks?: ProjectNetworks
-  /** Where this process itself listens, and is not called. */
+  /** The ports that this process itself listens on, which must not be called. */
   readonly ownPorts?: OwnPorts
-  /** Shared with everything else in this process that calls names. */
+  /** Shared with all other code in this process that resolves names. */
   readonly resolver?: NameResolver
-  /** For how long a node that fell silent keeps others from delivering. */
+  /** For how long a silent node prevents others from delivering. */
   readonly leaseMs: number
 }
 

@@ -1,11 +1,11 @@
 /**
- * Delivers for one subscription for as long as its lease is held: a page of history after another, each event by a POST
- * of its own or some by one. Events of one task go one after another; those of different tasks side by side. What
- * was delivered is noted as far as everything before it was; so after a crash some is sent again, and none is left out.
+ * Delivers events for one subscription while its lease is valid: one page of history after another, each event by a POST of its
+ * own or several in a batch. Events of one task are sent one after another, those of different tasks concurrently. The stored
+ * progress covers only a complete prefix, so after a crash some events are sent again and none is left out.
  *
- * A task whose event is not taken is held: it is tried again by itself, and the others go on (held-tasks.ts). When several
- * tasks fail and nothing is taken in between it is the receiver that fails: then nothing is sent for a while, and none
- * of them is held for it.
+ * A task whose event is rejected is suspended: its events are retried separately, and other tasks continue (held-tasks.ts). If
+ * several tasks fail and nothing is accepted in between, the receiver is failing: nothing is sent for a while, and none of
+ * these tasks is suspended.
  */
 import {
   type EventPosition,
@@ -38,15 +38,17 @@ import { backoffMs } from './backoff.ts'
 import { type Held, HeldTasks, readHeld } from './held-tasks.ts'
 import { sendMessage, type Undelivered } from './message.ts'
 
-/** Tasks whose events are sent side by side, so that 30 ms for an answer let a thousand events pass in a second. */
+/**
+ * Number of tasks whose events are sent concurrently, so that with 30 ms per response a thousand events can be sent per second.
+ */
 const LANES = 32
-/** And how many more of those that are told by themselves. */
+/** Number of suspended tasks retried in addition. */
 const HELD_LANES = 4
-/** Events that a task is told by itself before others have their turn. */
+/** Number of events sent for a suspended task before others get their turn. */
 const HELD_TURN = 100
-/** So many tasks of which none is taken, and it is the receiver that fails. */
+/** If this many tasks fail and nothing is accepted, the receiver is failing. */
 const FAILING_TASKS = 3
-/** How often progress is noted within a page. */
+/** How often progress is stored within a page. */
 const SAVE_EVERY_MS = 1_000
 const SHORTEST_WAIT_MS = 20
 
@@ -61,32 +63,32 @@ export interface DeliveryOptions {
   /** When the lease was taken, on the monotonic clock. */
   readonly leasedAt: number
   readonly leaseMs: number
-  /** Fires when the node stops: what is under way is answered, and nothing more is sent. */
+  /** Fires when the node stops: messages in progress are completed, and nothing more is sent. */
   readonly stopping: AbortSignal
   readonly random?: () => number
 }
 
-/** The lease is somebody else's by now, or was given back. */
+/** Another node has the lease by now, or it was released. */
 class LeaseLost extends Error {}
 
 export class Delivery {
   readonly #options: DeliveryOptions
   readonly #held: HeldTasks
   readonly #catchingUp = new Set<Promise<void>>()
-  /** Tasks of which a message was not taken since one was. */
+  /** Tasks with a rejected message since the last accepted one. */
   readonly #failing = new Set<string>()
-  /** How far everything was delivered, held tasks apart. */
+  /** The position up to which everything was delivered, except for suspended tasks. */
   #position: EventPosition
-  /** Until when, on the monotonic clock, nobody else may deliver. */
+  /** Until when, on the monotonic clock, no other node may deliver. */
   #leasedUntil: number
   #savedAt = performance.now()
   #isSaving = false
   #unsaved = 0
   #lastEvent: { id: string; at: number } | null = null
   #settings: DeliverySettings
-  /** Whether the receiver failed last time: until it takes something one message goes at a time. */
+  /** Whether the receiver failed last time: until it accepts a message, one is sent at a time. */
   #isSuspect: boolean
-  /** Why nothing more is sent. */
+  /** Why nothing more is sent; null while sending continues. */
   #failure: Undelivered | null = null
   #broken: unknown
   #endWait = () => {}
@@ -101,7 +103,7 @@ export class Delivery {
     this.#leasedUntil = leasedAt + leaseMs
   }
 
-  /** Delivers until it is stopped, has lost its lease, or nothing gets through; then somebody else goes on. */
+  /** Delivers until it is stopped, has lost its lease, or the receiver fails; then another node continues. */
   async run(): Promise<void> {
     const { db, tail, subscription, stopping } = this.#options
     const { id, holder } = subscription
@@ -121,7 +123,7 @@ export class Delivery {
     if (this.#broken && !(this.#broken instanceof LeaseLost)) throw this.#broken
   }
 
-  /** Nothing more is to be sent: the node stops, the receiver fails, or the lease is lost. */
+  /** Whether nothing more is to be sent: the node stops, the receiver fails, or the lease is lost. */
   get #isOver(): boolean {
     return this.#options.stopping.aborted || this.#failure !== null || this.#broken !== undefined
   }
@@ -145,8 +147,8 @@ export class Delivery {
   }
 
   /**
-   * Lets held tasks go that were told as much as all the others. For one that is nearly there the others wait, for they
-   * move on while it comes after them.
+   * Resumes suspended tasks that have caught up with the others. For one that is nearly there the others wait, because they
+   * would otherwise move on ahead of it.
    */
   async #takeHome(): Promise<void> {
     const held = this.#held.nearly(this.#position)
@@ -154,7 +156,7 @@ export class Delivery {
     this.#held.release(this.#position)
   }
 
-  /** Until there may be something new, a held task is due, or one was told. */
+  /** Waits until there may be new events, a suspended task is due, or one has been handled. */
   async #wait(): Promise<void> {
     const { tail, leaseMs, clock, stopping } = this.#options
     const woken = new AbortController()
@@ -165,7 +167,7 @@ export class Delivery {
     await tail.wait(Math.min(leaseMs / 6, dueInMs), woken.signal)
   }
 
-  /** Delivers a page, and moves the position as far as everything in it was taken or is told by itself. */
+  /** Delivers a page, and advances the position over all events in it that were accepted or belong to suspended tasks. */
   async #deliverPage(page: HistoryPage): Promise<void> {
     const { subscription } = this.#options
     const start = this.#position
@@ -201,16 +203,16 @@ export class Delivery {
       for (let lane = lanes.shift(); lane; lane = lanes.shift())
         for (const message of lane) await deliver(message)
     }
-    // While the receiver is suspect one message goes at a time, until one is taken.
+    // While the receiver is suspect, one message is sent at a time until one is accepted.
     while (this.#isSuspect && lanes.length > 0 && !this.#isOver)
       for (const message of lanes.shift() ?? []) await deliver(message)
-    // Whoever finds the lease lost stops the others, and nothing is on its way any more when that is told.
+    // A sender that finds the lease lost stops the others; no message is in progress when the loss is reported.
     await Promise.all(Array.from({ length: LANES }, () => work().catch((error) => this.#break(error))))
     advance()
     if (count === wanted.length && !this.#isOver) this.#position = page.next
   }
 
-  /** What goes one after another, in messages; single events of different tasks do not wait for one another. */
+  /** Returns sequences of messages. Single events of different tasks do not wait for each other. */
   #lanesOf(wanted: readonly HistoryEvent[]): HistoryEvent[][][] {
     const { batchSize } = this.#settings
     if (batchSize > 1) {
@@ -228,7 +230,7 @@ export class Delivery {
     return [...byStream.values()]
   }
 
-  /** Tells held tasks that are due, beside everything else. */
+  /** Delivers to suspended tasks that are due, concurrently with everything else. */
   #tellHeld(): void {
     for (const held of this.#held.due(this.#options.clock.now(), HELD_LANES)) {
       const told = this.#tell(held).finally(() => {
@@ -250,14 +252,14 @@ export class Delivery {
     }
   }
 
-  /** Tells one task what the others have passed by, as far as it is taken. */
+  /** Delivers the events of one suspended task that the others have passed, until one is rejected. */
   async #catchUp(held: Held): Promise<void> {
     const { db, clock, subscription } = this.#options
     for (let told = 0; told < HELD_TURN; ) {
       const page = await readHeld(db, held, this.#position)
       if (page === null) return
       for (const run of page.rows) {
-        // The others have not come so far, and pass by it only when they do.
+        // The others have not come this far, and will skip the event only when they do.
         if (this.#isOver || !isBehind(this.#position, run)) return
         if (run.projectId === subscription.projectId && isWanted(run, this.#settings.filter)) {
           const failure = await this.#post([run])
@@ -284,10 +286,10 @@ export class Delivery {
     if (last) this.#lastEvent = { id: eventOf(last).id, at: Math.floor(last.us / 1_000) }
   }
 
-  /** One task is held for it, unless it is the receiver that fails. */
+  /** Suspends the task of a rejected event, unless the receiver is failing. */
   #noteRefused(event: HistoryEvent, failure: Undelivered, position: EventPosition): void {
     this.#failing.add(streamOf(event))
-    // The audit log is one sequence: what is not taken of it holds up the rest.
+    // The audit log is one sequence: a rejected entry delays all later ones.
     const isSequence = sourceOf(this.#settings.filter) === 'audit-log'
     if (failure.isFinal || isSequence || this.#failing.size >= FAILING_TASKS || this.#held.isFull) {
       this.#failure ??= failure
@@ -305,7 +307,7 @@ export class Delivery {
 
   async #post(runs: readonly HistoryEvent[]): Promise<Undelivered | null> {
     const { client, clock, userAgent, subscription, keys, leaseMs } = this.#options
-    // A message must be answered while nobody else may deliver, or a later one could overtake it.
+    // The response must arrive while no other node may deliver, or a later message could overtake this one.
     const timeoutMs = Math.floor(leaseMs / 3)
     if (performance.now() + timeoutMs > this.#leasedUntil) await this.#renew()
     const settings = this.#settings
@@ -313,7 +315,7 @@ export class Delivery {
     return sendMessage(runs, { client, userAgent, subscription, keys, settings, timeoutMs, now })
   }
 
-  /** Keeps the lease without saying anything about progress. */
+  /** Renews the lease without storing progress. */
   async #renew(): Promise<void> {
     await this.#write({ position: null, held: null, delivered: 0, lastEvent: null, isFailing: false })
   }
@@ -343,7 +345,7 @@ export class Delivery {
     const { id, fence } = subscription
     const askedAt = performance.now()
     const [held] = await db.run(saveDelivered({ id, fence, leaseMs, ...progress }))
-    // Whoever follows another source from now on begins anew.
+    // If the source has changed, delivery starts again.
     if (!held || sourceOf(held.filter) !== sourceOf(this.#settings.filter)) throw new LeaseLost()
     this.#settings = held
     this.#leasedUntil = askedAt + leaseMs

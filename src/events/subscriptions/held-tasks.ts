@@ -1,7 +1,8 @@
 /**
- * Tasks whose events a receiver does not take while it takes those of others. Each is told by itself, from where it
- * stopped, until it has come as far as all the others; until then they pass its events by, so nothing overtakes. No event is
- * stored for that: what a task was not told yet stands in history, between its position and theirs.
+ * Suspended tasks: the receiver rejects their events while it accepts those of others. The events of each are delivered
+ * separately, from where it stopped, until it has caught up with the others; until then the others skip its events, so no event
+ * overtakes another. This needs no storage of events: those not yet delivered for a task are in history, between its position
+ * and that of the others.
  */
 import { covers, type EventPosition, formatPosition, parsePosition } from '../../core/run/frontier.ts'
 import type { Database } from '../../store/database/database.ts'
@@ -10,13 +11,13 @@ import { type HistoryPage, readPage } from '../history-tail.ts'
 import { backoffMs } from './backoff.ts'
 import type { Undelivered } from './message.ts'
 
-/** With more of them it is the receiver that fails, and nothing is sent to it until it is tried again. */
+/** With more suspended tasks than this, the receiver is considered failing, and nothing is sent until it is retried. */
 export const MAX_HELD_TASKS = 100
 
-/** Whoever is no further behind than this is waited for. */
+/** The others wait for a task that is no further behind than this. */
 const NEAR_US = 10_000_000
 
-/** A task that is told by itself. */
+/** A suspended task. */
 export interface Held extends Omit<HeldTask, 'position'> {
   position: EventPosition
   failures: number
@@ -28,7 +29,7 @@ export interface Held extends Omit<HeldTask, 'position'> {
 
 export class HeldTasks {
   readonly #tasks = new Map<string, Held>()
-  /** Those that nobody but this process knows of. */
+  /** Tasks that are not stored yet. */
   readonly #unsaved = new Set<string>()
   #isChanged = false
   readonly #random: () => number
@@ -49,7 +50,7 @@ export class HeldTasks {
     return this.#tasks.size >= MAX_HELD_TASKS
   }
 
-  /** Whether something happened to them that the database does not know. */
+  /** Whether there are changes that are not stored yet. */
   get isChanged(): boolean {
     return this.#isChanged
   }
@@ -59,7 +60,7 @@ export class HeldTasks {
     return [...this.#tasks.values()].some(({ failures }) => failures > 0)
   }
 
-  /** Begins to tell a task by itself, from a position on. */
+  /** Suspends a task from a position on. */
   hold({ taskId, target }: Pick<HeldTask, 'taskId' | 'target'>, position: EventPosition, now: number): Held {
     const held: Held = {
       taskId,
@@ -77,7 +78,7 @@ export class HeldTasks {
     return held
   }
 
-  /** An event of a task was not taken: it is tried again later, or no more when that has gone on for too long. */
+  /** Records a rejected event: it is retried later, or given up if it has failed for too long. */
   noteFailure(
     held: Held,
     { error, retryAfterMs }: Undelivered,
@@ -91,7 +92,7 @@ export class HeldTasks {
     this.#isChanged = true
   }
 
-  /** An event of a task was taken. */
+  /** Records an accepted event. */
   noteTaken(held: Held, position: EventPosition, now: number): void {
     this.moveTo(held, position)
     held.failures = 0
@@ -104,7 +105,7 @@ export class HeldTasks {
     this.#isChanged = true
   }
 
-  /** Those to try now, of which as many as may be tried at once. */
+  /** Returns the tasks to retry now, limited so that at most `most` are in progress. */
   due(now: number, most: number): readonly Held[] {
     const tasks = [...this.#tasks.values()]
     const free = most - tasks.filter(({ isBusy }) => isBusy).length
@@ -113,28 +114,28 @@ export class HeldTasks {
       .slice(0, Math.max(0, free))
   }
 
-  /** When the next one is due. */
+  /** When the next task is due; null if none is. */
   get nextAt(): number | null {
     const idle = [...this.#tasks.values()].filter(({ isBusy }) => !isBusy)
     const instants = idle.flatMap(({ retryAt }) => retryAt ?? [])
     return instants.length === 0 ? null : Math.min(...instants)
   }
 
-  /** One that is taken again and has hardly anything left to be told. */
+  /** Returns a task whose events are accepted again and that has almost caught up. */
   nearly({ from, to }: EventPosition): Held | undefined {
     if (to !== null) return undefined
     const isNear = ({ position }: Held) => from.fromUs - position.from.fromUs < NEAR_US
     return [...this.#tasks.values()].find((held) => !held.isBusy && held.failures === 0 && isNear(held))
   }
 
-  /** Lets those go that were told as much as all the others. Only for whoever moves the position of these. */
+  /** Resumes the tasks that have caught up with the others. Only for the code that moves the position of the others. */
   release(position: EventPosition): void {
     if (position.to !== null) return
     for (const { taskId, isBusy, position: at } of [...this.#tasks.values()])
       if (!isBusy && at.to === null && covers(at.from, position.from)) this.#drop(taskId)
   }
 
-  /** Forgets those that were not stored yet: it is the receiver that fails, not they. */
+  /** Drops tasks that are not stored yet: the receiver is failing, not they. */
   dropUnsaved(): void {
     for (const taskId of [...this.#unsaved]) this.#drop(taskId)
   }
@@ -145,7 +146,7 @@ export class HeldTasks {
     this.#isChanged = true
   }
 
-  /** Everything, for the database; null when it knows it already. */
+  /** Returns all tasks for storing; null if nothing has changed. */
   toStore(): readonly HeldTask[] | null {
     if (!this.#isChanged) return null
     this.#isChanged = false
@@ -157,7 +158,7 @@ export class HeldTasks {
   }
 }
 
-/** What a task was not told yet of what the others have passed by; null when that is nothing. */
+/** Reads the events of a task that the others have passed; returns null if there are none. */
 export function readHeld(
   db: Database,
   { taskId, position }: Held,

@@ -1,4 +1,4 @@
-/** What a subscription's receiver is sent, and what its answer means. */
+/** The messages sent to a subscription's receiver, and the meaning of its responses. */
 
 import { parseTargetUrl } from '../../core/action/target-url.ts'
 import { signMessage } from '../../core/action/webhook-signature.ts'
@@ -14,15 +14,15 @@ import { parseRetryAfter } from '../../outgoing/retry-after.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { DeliverySettings, SubscriptionRow } from '../../store/events/subscriptions.ts'
 
-/** Why a message was not taken. */
+/** Why a message was not delivered. */
 export interface Undelivered {
   readonly error: { readonly code: string; readonly message: string }
-  /** Sending anything more is of no use. */
+  /** Whether sending more is useless. */
   readonly isFinal: boolean
   readonly retryAfterMs: number | undefined
 }
 
-/** Who sends, and to whom. */
+/** The sender and the receiver. */
 export interface Sender {
   readonly client: HttpClient
   readonly userAgent: string
@@ -30,11 +30,11 @@ export interface Sender {
   readonly keys: EndpointKeys
   readonly settings: Pick<DeliverySettings, 'url' | 'batchSize' | 'secret' | 'keyId'>
   readonly timeoutMs: number
-  /** The database's time: receivers compare it with theirs. */
+  /** The database's time, which receivers compare with their own. */
   readonly now: number
 }
 
-/** Sends events as one message; null when it was taken. */
+/** Sends events as one message; returns null if it was accepted. */
 export async function sendMessage(
   told: readonly HistoryEvent[],
   sender: Sender,
@@ -46,17 +46,17 @@ export async function sendMessage(
   return undelivered
 }
 
-/** What is said in one request: events, and the id by which it is recognised. */
+/** The content of one request: events, and the id that identifies the message. */
 export interface Message {
   readonly id: string
   readonly events: readonly object[]
 }
 
-/** What became of a message. */
+/** The result of sending a message. */
 export interface Posted {
-  /** Null when it was taken. */
+  /** Null if it was accepted. */
   readonly undelivered: Undelivered | null
-  /** What was answered, when the head of an answer came. */
+  /** The response, if its head arrived. */
   readonly response: HttpResponse | undefined
 }
 
@@ -76,7 +76,7 @@ export async function postEvents(
   const timestamp = String(Math.floor(now / 1_000))
   const { projectId } = subscription
   const own = keys.ofSubscription({ ...subscription, secret, keyId })
-  // Receivers may verify with either: the subscription's own secret, or one that all their callers here share.
+  // Receivers may verify with either the subscription's own secret or one bound to their origin.
   const signedWith = [...own, ...keys.boundTo({ projectId, origin: target.origin })]
   const headers = [
     ...['user-agent', userAgent, 'accept-encoding', 'identity'],
@@ -93,7 +93,7 @@ export async function postEvents(
 const SINGLE_TYPE = 'application/cloudevents+json'
 const BATCH_TYPE = 'application/cloudevents-batch+json'
 
-/** Stable for the same events: whoever is told twice recognises it. */
+/** Stable for the same events, so that a receiver recognises duplicates. */
 const batchIdOf = (told: readonly HistoryEvent[]): string =>
   `${told[0]?.id ?? ''}.${told.at(-1)?.id ?? ''}.${told.length}.ended`
 
@@ -123,7 +123,7 @@ function toUndelivered(
   const wish = headers['retry-after']
   return {
     error: { code: 'http_status', message: `HTTP ${status} from ${target.host}` },
-    // The receiver says that it is gone for good.
+    // The receiver reports that it is permanently gone.
     isFinal: status === GONE,
     retryAfterMs: wish === undefined ? undefined : parseRetryAfter(wish, { date: headers.date, now }),
   }

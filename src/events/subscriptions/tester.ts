@@ -21,19 +21,19 @@ export interface TesterOptions {
   readonly keys: EndpointKeys
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
-  /** Networks among those where they may be even if others may not. */
+  /** Networks in which receivers may be even if private addresses are otherwise not allowed. */
   readonly allowedNetworks?: readonly Network[]
-  /** What projects give up of that. */
+  /** The projects' restrictions of these networks. */
   readonly projectNetworks?: ProjectNetworks
-  /** Where this process itself listens, and is not called. */
+  /** The ports that this process itself listens on, which must not be called. */
   readonly ownPorts?: OwnPorts
-  /** Shared with everything else in this process that calls names. */
+  /** Shared with all other code in this process that resolves names. */
   readonly resolver?: NameResolver
-  /** How long a receiver may take to answer: as long as for any event. */
+  /** How long a receiver may take to respond, the same as for real events. */
   readonly timeoutMs: number
 }
 
-/** What is shown of an answer, in characters. */
+/** Maximum length of the displayed response, in characters. */
 const MAX_BODY_CHARACTERS = 1_000
 
 /** Sends one event of the type `belfry.test`, in the form of an event about a run, signed and guarded like every other. */
@@ -89,7 +89,10 @@ export class Tester implements SubscriptionTester, Service {
   }
 }
 
-/** A run that never was, of a task that never was: receivers that read events find every member they know. */
+/**
+ * Returns a fictitious run of a fictitious task with all fields set, so that receivers that parse events find every member they
+ * know.
+ */
 function sampleOf({ projectId, name }: TestedSubscription, now: number): EndedRun {
   return {
     id: uuidv7(),

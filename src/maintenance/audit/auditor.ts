@@ -18,22 +18,22 @@ export interface AuditorOptions {
   readonly log: Logger
 }
 
-/** A round over all tasks takes about this long, so that what is lost is found within a minute. */
+/** A round over all tasks takes about this long, so that a loss is found within a minute. */
 const ROUND_MS = 40_000
-/** Tasks that one slice looks at. */
+/** Number of tasks examined in one slice. */
 const SLICE_TASKS = 20_000
-/** Tasks that one slice puts back; with more, the next one follows at once. */
+/** Maximum number of tasks that one slice repairs; if there are more, the next slice follows at once. */
 const MAX_REPAIRS = 200
 const SHORTEST_PAUSE_MS = 20
-/** Every node asks this often whether it is its turn. */
+/** Every node checks this often whether a slice is due. */
 const ASK_EVERY_MS = 5_000
-/** Characters of a finding. */
+/** Maximum length of a finding, in characters. */
 const MAX_DETAIL = 500
 
 /**
- * Looks, round after round, whether every task that goes on has its next row, every one-off a row or a record, and every live
- * row somebody who will look at it, and puts right what has not. Safe on every node at once: one of them holds the row that says how far the
- * walk has come, and a task is put back only while it is locked and still without a row.
+ * Checks, round after round, that every continuing task has its next row, every one-off task a row or a record, and every live
+ * row a component that will handle it, and repairs what is missing. Safe to run on every node at once: one of them locks the
+ * row with the progress of the walk, and a task is repaired only while it is locked and still has no row.
  */
 export class Auditor extends LoopService {
   readonly #options: AuditorOptions
@@ -51,7 +51,7 @@ export class Auditor extends LoopService {
     this.#queueUse = new QueueUse(options)
   }
 
-  /** One slice, if it is time for one; answers how long until the next. */
+  /** Handles one slice if one is due; returns how long until the next. */
   async runOnce(): Promise<number> {
     const { db } = this.#options
     const stalled = await db.transaction(async (tx) => {
@@ -69,7 +69,7 @@ export class Auditor extends LoopService {
     return next?.inMs ?? ASK_EVERY_MS
   }
 
-  /** Walks one slice on; answers the tasks in it that have nothing to go on with. */
+  /** Walks one slice further; returns the tasks in it that have no next row. */
   async #walk(tx: Queryable, progress: audit.AuditProgress): Promise<{ tasks: string[]; isFirst: boolean }> {
     const { walkedTo, roundTasks, beganAt, now, tasks: walked } = progress
     const [slice] = await tx.run(audit.auditSlice({ after: walkedTo, limit: SLICE_TASKS }))
@@ -95,7 +95,7 @@ export class Auditor extends LoopService {
     return { tasks, isFirst }
   }
 
-  /** Puts one task back on the agenda, unless it turns out that it owes nothing. */
+  /** Puts one task back on the agenda, unless it turns out that it needs no row. */
   async #putBack(taskId: string): Promise<void> {
     const { db, log, wakeUps } = this.#options
     try {

@@ -6,13 +6,13 @@ import type { Queryable } from '../../store/database/database.ts'
 import { insertDuty, lockTaskRow } from '../../store/tasks/task-statements.ts'
 import type { AuditorOptions } from './auditor.ts'
 
-/** Tasks that one statement looks at, and statements of one look. */
+/** Number of tasks that one statement examines, and maximum number of statements per look. */
 const SLICE_TASKS = 20_000
 const MAX_SLICES = 100
 
 /**
- * Pauses that end by themselves, and occurrences that are to be skipped, live by a row of the agenda each. Looks whether
- * it is there, and puts it back while the task is locked and still without it.
+ * A pause that ends by itself, and occurrences to be skipped, each depend on one agenda row. Checks that the row exists, and
+ * restores it while the task is locked and still without it.
  */
 export class LostDuties {
   readonly #options: AuditorOptions
@@ -21,7 +21,7 @@ export class LostDuties {
     this.#options = options
   }
 
-  /** One look at all such tasks. */
+  /** Examines all such tasks once. */
   async runOnce(): Promise<void> {
     let after: string | null = null
     for (let slice = 0; slice < MAX_SLICES; slice++) {
@@ -53,7 +53,7 @@ export class LostDuties {
   }
 }
 
-/** Puts the end of a pause, or the row that skips, back in its place; what is overdue is then carried out at once. */
+/** Restores the row that ends a pause or skips occurrences; if it is overdue it is handled at once. */
 async function putDutyBack(tx: Queryable, taskId: string): Promise<{ kind: string; at: number } | null> {
   await tx.run(lockTaskRow(taskId))
   const [task] = await tx.run(audit.dutyLost(taskId))

@@ -2,15 +2,18 @@ import { holdWalk, oneOffSlice, oneOffs, saveWalk, settleOneOffs } from '../../s
 import type { Database } from '../../store/database/database.ts'
 import { remedyFor } from './stalled.ts'
 
-/** Tasks that one slice looks at, and the pause after it: a million tasks take some forty minutes and a fraction of a percent of a core. */
+/**
+ * Number of tasks that one slice examines, and the pause after it: a million tasks take about forty minutes and a fraction of a
+ * percent of a core.
+ */
 const SLICE_TASKS = 2_000
 const PAUSE_MS = 4_000
-/** One-offs of a slice that are looked at exactly; with more, the slice ends there. */
+/** Maximum number of one-offs in a slice that are examined exactly; if there are more, the slice ends there. */
 const MAX_UNSURE = 200
 
 /**
- * Walks over all one-offs and finds those that have neither a live row nor a record of what became of them. Those that turn
- * out to owe nothing are settled, and not looked at again until they change.
+ * Walks over all one-off tasks and finds those that have neither a live row nor a record of their run. Those that turn out to
+ * need none are settled, and not examined again until they change.
  */
 export class LostOneOffs {
   readonly #db: Database
@@ -19,7 +22,7 @@ export class LostOneOffs {
     this.#db = db
   }
 
-  /** One slice, if it is time for one; answers the tasks that lack a row. */
+  /** Handles one slice if one is due; returns the tasks that lack a row. */
   runOnce(): Promise<readonly string[]> {
     return this.#db.transaction(async (tx) => {
       const [walk] = await tx.run(holdWalk('one_offs'))

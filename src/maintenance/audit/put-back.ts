@@ -1,4 +1,4 @@
-/** Putting a task back on the agenda that had lost the row it goes on with. */
+/** Puts a task that had lost its next row back on the agenda. */
 
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import type { FindingKind } from '../../core/ledger/finding.ts'
@@ -20,7 +20,7 @@ export interface PutBack {
   readonly missed: number
 }
 
-/** In one transaction: the task is locked as for an edit, looked at again, and given the row it goes on with. */
+/** Must run in one transaction: locks the task as for an edit, examines it again, and writes its next row. */
 export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | null> {
   const [task] = await tx.run(audit.lockStalled(taskId))
   const [still] = task ? await tx.run(audit.withoutNextRow([taskId])) : []
@@ -56,7 +56,7 @@ interface GoingOn {
   readonly remedy: GoOn
 }
 
-/** Writes what a task goes on with; answers the run of the row that lies ahead. */
+/** Writes the rows that a task continues with; returns the run of its next row. */
 async function goOn(
   tx: Queryable,
   { task, ordinal, remedy: { at, late, lost } }: GoingOn,
@@ -100,7 +100,7 @@ async function goOn(
   return runId
 }
 
-/** What is told when the occurrences that were missed were too many to count. */
+/** The number reported if the missed occurrences were too many to count. */
 const MAX_MISSED_TOLD = 10_000
 
 const kindOf = ({ schedule }: TaskDefinition): FindingKind =>

@@ -2,20 +2,20 @@ import { holdWalk } from '../../store/audit/audit-walks.ts'
 import type { Database } from '../../store/database/database.ts'
 import { renewQueuesOfRuns, renewQueuesOfTasks, saveQueueWalk } from '../../store/queues/queue-use.ts'
 
-/** Tasks that one slice looks at: their definitions are opened. */
+/** Number of tasks that one slice examines: their definitions are parsed. */
 const SLICE_TASKS = 2_000
-/** Live rows that one slice looks at: only their lane is read. */
+/** Number of live rows that one slice examines: only their lane is read. */
 const SLICE_RUNS = 10_000
 /** With a million tasks a round takes about forty minutes. */
 const PAUSE_MS = 4_000
 const BETWEEN_ROUNDS_MS = 3_600_000
 
-/** A round goes over the tasks first and over the live rows then. A run that a task writes meanwhile is met as a live row. */
+/** A round covers the tasks first and then the live rows. A run that a task writes meanwhile is found as a live row. */
 type Phase = 'tasks' | 'runs'
 
 /**
  * Walks over all tasks and live rows and renews the queues that they name, so that a queue whose task was paused a year ago
- * counts as used. Only what a whole round has not met may be removed.
+ * counts as used. Only a queue that a complete round has not found may be removed.
  */
 export class QueueUse {
   readonly #db: Database
@@ -24,7 +24,7 @@ export class QueueUse {
     this.#db = db
   }
 
-  /** One slice, if it is time for one. */
+  /** Handles one slice if one is due. */
   runOnce(): Promise<void> {
     return this.#db.transaction(async (tx) => {
       const [walk] = await tx.run(holdWalk('queues'))

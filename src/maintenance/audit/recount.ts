@@ -13,13 +13,13 @@ import type { Logger } from '../../telemetry/logger.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS
-/** Minutes that one slice counts again, and runs in them: more than these end the slice, after one minute at least. */
+/** Maximum number of minutes per slice. A slice also ends with the minute in which its runs exceed MAX_RUNS. */
 const MAX_MINUTES = 240
 const MAX_RUNS = 50_000
 const PAUSE_MS = 5_000
 const BETWEEN_ROUNDS_MS = 30_000
 
-/** One slice, if it is time for one. Whoever asks holds the right to count. */
+/** Handles one slice if one is due. The caller holds the lock for counting. */
 export async function recount(
   tx: Queryable,
   { countedUntil, now, log }: { countedUntil: number; now: number; log: Logger },
@@ -28,7 +28,7 @@ export async function recount(
   if (!walk) return
   const [begin] = await tx.run(historyBegin())
   const oldest = Math.max(ceilToMinute(now - DAY_MS), ceilToMinute(begin?.at ?? 0))
-  // The last minute is counted twice anyway, for ends that were written late.
+  // The last minute is counted twice anyway, for late-written ends.
   const newest = countedUntil - MINUTE_MS
   const until = Math.min(newest, walk.position === null ? newest : Number(walk.position))
   const earliest = Math.max(oldest, until - MAX_MINUTES * MINUTE_MS)
@@ -41,7 +41,7 @@ export async function recount(
   await tx.run(saveWalk({ name: 'history', position: isOver ? null : String(from), pauseMs }))
 }
 
-/** Where a slice begins that reaches back from its end over no more runs than it may. */
+/** Returns where a slice begins that reaches back from its end until its runs exceed MAX_RUNS. */
 function firstMinute(counted: readonly Tally[], earliest: number): number {
   let runs = 0
   for (const tally of counted.toReversed()) {
@@ -58,7 +58,7 @@ interface Slice {
   readonly log: Logger
 }
 
-/** What is gone is told once: from then on the minute counts what is there. */
+/** Compares the counts. A disappearance is reported once: afterwards the minute counts the rows that remain. */
 async function compare(tx: Queryable, { stored, from, until, log }: Slice): Promise<void> {
   const present = new Map(
     talliesOf(await tx.run(groupRuns({ from, until }))).map((tally) => [keyOf(tally), tally]),

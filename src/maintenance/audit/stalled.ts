@@ -1,6 +1,6 @@
 /**
- * How a task goes on whose next row is gone. Pure: it sees where the task had come to and the time, and answers what is
- * to be written. What came due meanwhile is treated as after an outage, as the task's misfire policy says.
+ * Determines how a task whose next row is missing continues. Pure: its input is the progress of the task and the time; its
+ * result is what to write. Occurrences that came due meanwhile are treated as after an outage, by the task's misfire policy.
  */
 import { type MadeUp, makeUpSteps, spread } from '../../core/policy/misfire.ts'
 import { runsAtMostOnce } from '../../core/policy/worker-loss.ts'
@@ -16,33 +16,33 @@ import type { Plan } from '../../core/schedule/schedule.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { atOnce, type Steps } from '../../core/values/steps.ts'
 
-/** Where a task had come to. Instants are epoch milliseconds. */
+/** The progress of a task. Instants are epoch milliseconds. */
 export interface Stalled {
   readonly definition: TaskDefinition
   readonly now: number
   readonly createdAt: number
-  /** The version before had the instants up to here. */
+  /** The previous version covered the occurrences up to this instant. */
   readonly takenOverAt: number | null
-  /** The latest occurrence that is on its way or in history, and when the latest one ended. */
+  /** The latest occurrence that is live or in history, and when the latest one ended. */
   readonly latest: number | null
   readonly lastEndedAt: number | null
-  /** What the next occurrence counts as. */
+  /** The ordinal of the next occurrence. */
   readonly ordinal: number
   readonly historyFrom: number
 }
 
-/** What is to be done about it. */
+/** What to do about it. */
 export type Remedy =
-  /** Nothing is owed any more. */
+  /** No row is needed any more. */
   | { readonly kind: 'settle' }
   /** Whether anything is owed cannot be told: what would tell it was deleted with old history. */
   | { readonly kind: 'unknown' }
   | GoOn
 
-/** Go on with a row at an instant, make up for some of what came due before it, and record the rest as lost. */
+/** Continue with a row at an instant, make up for some of the occurrences before it, and record the rest as lost. */
 export interface GoOn {
   readonly kind: 'go_on'
-  /** Null when nothing more is due. */
+  /** Null if nothing more is due. */
   readonly at: number | null
   readonly late: readonly MadeUp[]
   readonly lost: Lost | null
@@ -52,9 +52,9 @@ export interface GoOn {
 export interface Lost {
   readonly first: number
   readonly last: number
-  /** Null when they were too many to count. */
+  /** Null if they were too many to count. */
   readonly count: number | null
-  /** They have failed rather than been skipped. */
+  /** Whether they are recorded as failed rather than skipped. */
   readonly hasFailed: boolean
 }
 
@@ -62,7 +62,7 @@ export function remedyFor(it: Stalled): Remedy {
   return atOnce(remedySteps(it))
 }
 
-/** The same in steps: what came due meanwhile may be many thousands. */
+/** The same in steps: many thousands of occurrences may have come due meanwhile. */
 export function* remedySteps(it: Stalled): Steps<Remedy> {
   const { definition, now, ordinal } = it
   const { maxRuns, misfire } = definition
@@ -92,14 +92,17 @@ function* stretch(plan: Plan, first: number, last: number): Steps<Omit<Lost, 'ha
   return { first, last, count: later.atLeast ? null : later.count + 1 }
 }
 
-/** The instant of a one-off; null when it is over, or so long ago that history would not tell. */
+/** Returns the instant of a one-off task; null if it is over, or so long ago that history cannot show it. */
 function onlyOne({ latest, createdAt, historyFrom }: Stalled, plan: Plan): number | null {
   const at = firstOccurrence(plan, createdAt)
   const isOver = at === null || at < historyFrom || (latest !== null && latest >= at)
   return isOver ? null : at
 }
 
-/** Of a one-off that has come due nothing tells whether its row was lost before it ran or after. It must not run twice if it says so. */
+/**
+ * Whether the run of a due one-off may have happened already: nothing shows whether its row was lost before or after it ran.
+ * With at-most-once execution it must not run twice.
+ */
 const mayHaveRun = (definition: TaskDefinition) =>
   definition.schedule.type === 'once' && runsAtMostOnce(definition)
 
@@ -111,7 +114,7 @@ function resumedAfter({ definition, latest, takenOverAt, createdAt, historyFrom 
   return Math.max(latest ?? historyFrom - 1, takenOverAt ?? made, made)
 }
 
-/** A chain goes on after the end of its last run, however long that is ago. */
+/** A chain continues after the end of its last run, however long ago that was. */
 function chain({ definition, lastEndedAt, createdAt }: Stalled, intervalMs: number): Remedy {
   const { startAt, endAt } = planOf(definition)
   const first = Math.max(createdAt, startAt ?? createdAt)

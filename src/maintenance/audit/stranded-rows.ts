@@ -7,7 +7,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { Putting } from '../../transport/transport.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 
-/** A live row that has been due for this long is looked at. */
+/** A live row that has been overdue for this long is examined. */
 const STRANDED_AFTER_MS = 60_000
 const STRANDED_PER_SHARD = 50
 
@@ -18,7 +18,7 @@ export interface StrandedRowsOptions {
   readonly log: Logger
 }
 
-/** Hands rows that were due long ago and that nobody will look at to those whose work they are. */
+/** Finds rows that were due long ago and that no component will handle, and hands them to the component responsible. */
 export class StrandedRows {
   readonly #options: StrandedRowsOptions
   readonly #aside: SetAside<audit.StrandedRow>
@@ -72,7 +72,9 @@ export class StrandedRows {
     log.warn({ runs: findings.map(({ runId }) => runId) }, 'stranded runs were found')
   }
 
-  /** Puts runs into ready again. One that was taken out because it cannot be claimed is no finding: it is tried once more. */
+  /**
+   * Puts runs into `ready` again. A run that was removed because it cannot be claimed is not a finding: it is tried once more.
+   */
   async #requeue(
     pending: readonly audit.StrandedRow[],
   ): Promise<readonly (audit.StrandedRow & { wasRefused: boolean })[]> {

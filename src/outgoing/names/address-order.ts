@@ -1,13 +1,13 @@
 /**
- * Orders addresses as getaddrinfo does, by the rules of RFC 6724 that matter to a client: what this machine has no address
- * to call from goes last, then addresses of another kind than its own, then by the precedence of the kind.
+ * Orders addresses as getaddrinfo does, by the rules of RFC 6724 that matter to a client: addresses for which this machine has
+ * no source address go last; then its own kinds of address precede others; then the precedence of the kind decides.
  */
 import type { LookupAddress } from 'node:dns'
 import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
-/** Kinds of addresses with the precedence that RFC 6724 gives them by default. */
+/** Kinds of addresses, with their default precedence in RFC 6724. */
 const PRECEDENCE = { loopback6: 50, global6: 40, four: 35, tunnel6: 30, teredo6: 5, local6: 3 } as const
 type Kind = keyof typeof PRECEDENCE
 
@@ -24,7 +24,7 @@ function kindOf(address: string): Kind {
   return KINDS[ipaddr.IPv6.parse(address).range()] ?? 'global6'
 }
 
-/** Sorts stably: among equals the order in which they were answered is kept. */
+/** Sorts stably: equal addresses keep the order of the response. */
 export function inPreferredOrder(
   addresses: readonly string[],
   own: () => readonly string[] = ownAddresses,
@@ -37,7 +37,9 @@ export function inPreferredOrder(
   return ranked.sort((a, b) => a.rank - b.rank).map(({ each }) => each)
 }
 
-/** The addresses that this machine can call from. Those of a link alone lead nowhere else. */
+/**
+ * Returns the addresses that this machine can call from. Link-local ones are left out, because they reach only their own link.
+ */
 function ownAddresses(): readonly string[] {
   const found = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return found.map(({ address }) => address).filter((address) => !/^fe[89ab]/i.test(address))
@@ -46,7 +48,7 @@ function ownAddresses(): readonly string[] {
 const UNREACHABLE = 1_000
 const OTHER_KIND = 100
 
-/** Less is better. IPv4 is taken to be there: a machine without it finds out when it connects. */
+/** Returns the rank; lower is better. IPv4 is assumed to exist: a machine without it finds out when it connects. */
 function rankOf(kind: Kind, own: ReadonlySet<Kind>): number {
   const isOwnKind = kind === 'four' || own.has(kind)
   const hasSix = own.has('global6') || own.has('local6') || own.has('tunnel6')

@@ -1,14 +1,14 @@
-/** Asks DNS for the addresses of one complete name, by c-ares: it waits on sockets and holds no thread. */
+/** Queries DNS for the addresses of one complete name with c-ares, which waits on sockets and occupies no thread. */
 import { type RecordWithTtl, Resolver } from 'node:dns'
 
-/** How long the first question waits for its answer; later ones wait longer. */
+/** Timeout of the first query; later ones wait longer. */
 const QUESTION_MS = 1_500
-/** Questions a name server is asked. */
+/** Maximum number of queries to a name server. */
 const MAX_QUESTIONS = 4
-/** How much longer one family is waited for when the other has answered: some servers never answer for IPv6. */
+/** How much longer one address family is waited for after the other has been answered: some servers never answer for IPv6. */
 const SECOND_FAMILY_MS = 500
 
-/** Addresses, or why there are none. `refused`: no name server listens where one should. */
+/** Addresses, or why there are none. `refused`: no name server listens at the configured address. */
 export type DnsAnswer =
   | { readonly kind: 'found'; readonly addresses: readonly string[]; readonly ttlSeconds: number }
   | { readonly kind: 'not_found' | 'unanswered' | 'refused' }
@@ -16,16 +16,16 @@ export type DnsAnswer =
 type Family = 'resolve4' | 'resolve6'
 type FamilyAnswer = { readonly records: readonly RecordWithTtl[]; readonly code: string | undefined }
 
-/** One question after the other can be asked; `cancel` answers those that are open with `unanswered`. */
+/** Queries can be made one after the other; `cancel` resolves those in progress as `unanswered`. */
 export class DnsQuery {
   readonly #resolver = new Resolver({ timeout: QUESTION_MS, tries: MAX_QUESTIONS })
 
-  /** `servers` in place of those of resolv.conf, which is read each time. */
+  /** Uses `servers`, or those of resolv.conf, which is read each time. */
   constructor(servers?: readonly string[]) {
     if (servers !== undefined) this.#resolver.setServers(servers)
   }
 
-  /** Both families at once. An answer without one of them is good for as short as possible. */
+  /** Queries both families at once. A result without one of them gets the shortest TTL. */
   ask(name: string): Promise<DnsAnswer> {
     return new Promise((resolve) => {
       const answers: FamilyAnswer[] = []
@@ -57,7 +57,7 @@ export class DnsQuery {
   }
 }
 
-/** What says that a name, or a family of its addresses, does not exist. */
+/** Codes that mean that a name, or one family of its addresses, does not exist. */
 const ABSENT = new Set<string | undefined>([undefined, 'ENOTFOUND', 'ENODATA', 'EBADNAME'])
 
 function merge(answers: readonly FamilyAnswer[]): DnsAnswer {

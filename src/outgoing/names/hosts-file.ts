@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 
-/** Where the system keeps names that it knows without asking anybody. */
+/** Where the system lists names that it resolves locally. */
 export const HOSTS_FILE =
   process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
 
-/** The addresses of each name in a hosts file, in the order of its lines. Names are in lower case. */
+/** Parses a hosts file into the addresses of each name, in the order of its lines. Names are in lower case. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly string[]> {
   const hosts = new Map<string, string[]>()
   for (const line of text.split('\n')) {

@@ -1,10 +1,10 @@
 import type { LookupFunction } from 'node:net'
 import type { NameResolver } from './name-resolver.ts'
 
-/** What may be wrong with an address; one refused address refuses the name. */
+/** Returns an error if an address is forbidden; one forbidden address rejects the name. */
 export type CheckAddress = (address: string) => Error | undefined
 
-/** Lets `connect` of node:net and node:tls ask the resolver. What was checked is what it connects to. */
+/** Lets `connect` of node:net and node:tls use the resolver. The connection uses the checked addresses. */
 export function lookupBy(resolver: NameResolver, check: CheckAddress = () => undefined): LookupFunction {
   return (hostname, { all, family }, callback) => {
     void resolver.resolve(hostname).then((answer) => {
@@ -24,6 +24,6 @@ export function lookupBy(resolver: NameResolver, check: CheckAddress = () => und
 
 const familyOf = (family: number | string) => (family === 4 || family === 'IPv4' ? 4 : 6)
 
-/** The error that getaddrinfo gives, for whoever tells errors apart by it. */
+/** Creates the same error as getaddrinfo, for code that distinguishes errors by it. */
 const failureOf = (hostname: string, code: string) =>
   Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code, syscall: 'getaddrinfo', hostname })

@@ -4,16 +4,16 @@ import { inPreferredOrder } from './address-order.ts'
 import { DnsQuery } from './dns-query.ts'
 import type { ThreadLookups } from './thread-lookup.ts'
 
-/** An answer is kept as long as DNS says, within these bounds. */
+/** A result is cached for its DNS TTL, within these bounds. */
 export const MIN_TTL_MS = 1_000
 export const MAX_TTL_MS = 60_000
-/** That there is no answer is remembered only for as long as a burst of calls lasts. */
+/** A failed lookup is cached only for as long as a burst of calls lasts. */
 export const NEGATIVE_TTL_MS = 1_000
 
-/** The addresses of a name in the order to try them, at least one, or the code of getaddrinfo's error. */
+/** The addresses of a name in the order to try them, at least one, or the error code of getaddrinfo. */
 export type NameAnswer = readonly LookupAddress[] | { readonly code: string }
 
-/** An answer, and how long it holds. */
+/** A result and how long it is valid. */
 export interface FoundOut {
   readonly answer: NameAnswer
   readonly keptMs: number
@@ -25,7 +25,7 @@ export interface NameLookupOptions {
   readonly threads: ThreadLookups
 }
 
-/** One lookup: DNS for each candidate in turn, then getaddrinfo where that may know more. It ends when it is cancelled. */
+/** One lookup: DNS for each candidate in turn, then getaddrinfo if it may know more. It ends when it is cancelled. */
 export class NameLookup {
   readonly #name: string
   readonly #threads: ThreadLookups
@@ -76,6 +76,8 @@ const foundBy = (addresses: readonly string[], ttlMs: number): FoundOut => ({
   keptMs: Math.min(Math.max(ttlMs, MIN_TTL_MS), MAX_TTL_MS),
 })
 
-/** Whoever cannot open a socket gets no answer either, and is told that the name does not exist. */
+/**
+ * A process that cannot open a socket gets no answer and would report that the name does not exist, so this case is detected.
+ */
 const failedBy = (code: string): FoundOut =>
   isOutOfFiles() ? { answer: { code: 'EMFILE' }, keptMs: 0 } : { answer: { code }, keptMs: NEGATIVE_TTL_MS }

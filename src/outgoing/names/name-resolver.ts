@@ -1,10 +1,10 @@
 /**
- * Resolves the names of hosts for every outgoing connection of a process, without the threads that getaddrinfo needs: names
- * that hang must delay nobody. In this order: the hosts file, what was answered a short time ago, DNS by c-ares, and
- * getaddrinfo for what only the system may know, on two threads at most.
+ * Resolves host names for every outgoing connection of a process without the threads that getaddrinfo needs, so that names that
+ * hang do not delay others. The order is: the hosts file, cached results, DNS by c-ares, and getaddrinfo for names that only
+ * the system may know, on at most two threads.
  *
- * Those who ask for one name at the same time share one lookup. Each lookup has its own channel: an answer that breaks
- * c-ares's connection, or a server that does not answer, concerns no other name. Errors are those of getaddrinfo.
+ * Simultaneous requests for one name share a lookup. Each lookup has a channel of its own, so that a response that breaks
+ * c-ares's connection, or a server that does not respond, affects no other name. Errors are those of getaddrinfo.
  */
 import { LRUCache } from 'lru-cache'
 import { inPreferredOrder } from './address-order.ts'
@@ -15,16 +15,16 @@ import { candidatesOf, parseSearchRules, RESOLV_CONF } from './search-domains.ts
 import { ThreadLookups } from './thread-lookup.ts'
 import { WatchedFile } from './watched-file.ts'
 
-/** How long a name may take to resolve, whatever it needs: less than the time to connect, so that the error says what it was. */
+/** Timeout for resolving a name by all means: shorter than the connect timeout, so that the error names the cause. */
 export const LOOKUP_MS = 8_000
 export const MAX_CACHED_NAMES = 4_096
-/** Names that are looked up at once; each holds a socket while it is. */
+/** Maximum number of simultaneous lookups; each occupies a socket. */
 export const MAX_LOOKUPS = 4_096
 
-/** Threads belong to the process. */
+/** Shared by the whole process, because its threads are. */
 const THREADS = new ThreadLookups()
 
-/** Where names are known from; the system's own places unless told otherwise. */
+/** The sources of names; the system's own by default. */
 export interface NameResolverOptions {
   readonly hostsFile?: string
   readonly resolvConf?: string
@@ -67,7 +67,9 @@ export class NameResolver {
     return this.#lookups.get(name) ?? this.#lookUp(name)
   }
 
-  /** A connection to this name failed: the next one asks again, although DNS said that the answer holds longer. */
+  /**
+   * Drops the cached result of a name to which a connection failed, so that the next connection queries again within the TTL.
+   */
   forget(hostname: string): void {
     const name = hostname.toLowerCase()
     const known = this.#known.get(name)
@@ -97,7 +99,7 @@ export class NameResolver {
     return isLocalhost(name) ? [] : candidatesOf(name, this.#search.value)
   }
 
-  /** Whether getaddrinfo may know a name of which DNS says that it does not exist. */
+  /** Whether getaddrinfo may know a name that does not exist in DNS. */
   #isKnownElsewhere(name: string): boolean {
     return (
       isLocalhost(name) || isLocalName(name) || process.platform !== 'linux' || this.#hasOtherSources.value

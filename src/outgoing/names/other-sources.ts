@@ -1,8 +1,8 @@
-/** Which names the system may know from somewhere else than its hosts file and DNS. */
+/** Determines which names the system may resolve from sources other than its hosts file and DNS. */
 
 export const NSSWITCH_CONF = '/etc/nsswitch.conf'
 
-/** Sources that c-ares and the hosts file stand for, or that know nothing but single labels and `.local`. */
+/** Sources that c-ares and the hosts file cover, or that know only single labels and `.local`. */
 const COVERED = /^(files|dns|myhostname|mdns[46]?_minimal)$/
 
 /** Whether the system asks sources of host names that may know any name. A system without the file has none. */
@@ -18,5 +18,5 @@ export function hasOtherSources(nsswitch: string): boolean {
 /** Loopback by definition; DNS is not asked for it. */
 export const isLocalhost = (name: string) => name === 'localhost' || name.endsWith('.localhost')
 
-/** Names of the local network, which mDNS, NetBIOS and the like know. */
+/** Names of the local network, which mDNS, NetBIOS and similar services resolve. */
 export const isLocalName = (name: string) => !name.includes('.') || name.endsWith('.local')

@@ -1,14 +1,14 @@
-/** Which names to ask for when somebody names a host, by the rules of resolv.conf: `db` may mean `db.example.com`. */
+/** Which names to query for a host name, by the rules of resolv.conf: `db` may mean `db.example.com`. */
 
 export const RESOLV_CONF = '/etc/resolv.conf'
 
-/** Domains that are tried; orchestrators that write this file allow as many. */
+/** Maximum number of search domains; orchestrators that write this file allow as many. */
 export const MAX_SEARCH_DOMAINS = 32
 
-/** What resolv.conf says about names that are not complete. */
+/** The rules of resolv.conf for names that are not complete. */
 export interface SearchRules {
   readonly domains: readonly string[]
-  /** A name with at least this many dots is first asked for as it is. */
+  /** A name with at least this many dots is first queried unchanged. */
   readonly minDots: number
 }
 
@@ -34,7 +34,7 @@ function minDotsOf(options: readonly string[]): number | undefined {
   return undefined
 }
 
-/** The names to ask for, in this order, until one of them has addresses. A name that ends in a dot is complete. */
+/** Returns the names to query, in order, until one of them has addresses. A name that ends in a dot is complete. */
 export function candidatesOf(name: string, { domains, minDots }: SearchRules): readonly string[] {
   if (name.endsWith('.')) return [name.slice(0, -1)]
   const searched = domains.map((domain) => `${name}.${domain}`)

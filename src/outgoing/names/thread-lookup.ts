@@ -1,26 +1,29 @@
 /**
- * getaddrinfo, for names that only the system knows. It blocks one of the four threads of the process, which file access
- * and cryptography use as well: no more than two are ever taken by names, however many hang.
+ * getaddrinfo, for names that only the system knows. It blocks one of the four threads of the process, which file access and
+ * cryptography also use, so names occupy at most two of them, however many hang.
  */
 import { lookup } from 'node:dns'
 
 export const MAX_LOOKUP_THREADS = 2
-/** Names that wait for one of them; further ones cannot be resolved now. */
+/** Maximum number of names that wait for a thread; further ones cannot be resolved now. */
 export const MAX_WAITING_LOOKUPS = 1_000
 
-/** Addresses in the order of getaddrinfo, or the code of its error. */
+/** Addresses in getaddrinfo's order, or its error code. */
 export type ThreadAnswer = readonly string[] | { readonly code: string }
 
 export class ThreadLookups {
   readonly #waiting = new Set<() => void>()
   #running = 0
 
-  /** Threads that are taken now. */
+  /** Number of threads in use. */
   get running(): number {
     return this.#running
   }
 
-  /** Resolves when the system has answered; `onCancel` gets what takes a name back that has not been asked for. */
+  /**
+   * Resolves when the system has answered; `onCancel` receives a function that cancels the lookup while it still waits for a
+   * thread.
+   */
   async ask(name: string, onCancel: (cancel: () => void) => void): Promise<ThreadAnswer> {
     if (!(await this.#thread(onCancel))) return { code: 'EAI_AGAIN' }
     return new Promise((resolve) => {
@@ -32,7 +35,7 @@ export class ThreadLookups {
     })
   }
 
-  /** Whether there is a thread for it, now or later. */
+  /** Waits for a thread; resolves to false if there will be none. */
   async #thread(onCancel: (cancel: () => void) => void): Promise<boolean> {
     if (this.#running < MAX_LOOKUP_THREADS) {
       this.#running++

@@ -2,12 +2,12 @@ import { readFileSync, type Stats, statSync } from 'node:fs'
 
 /** Minimum interval between two checks of a file. */
 const LOOK_EVERY_MS = 1_000
-/** Lists of blocked hosts are kept in hosts files and grow large; what is larger than this is not read. */
+/** Hosts files can contain large block lists; a file larger than this is not read. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 
 /**
- * A small file of the system, parsed, and parsed again when it has changed. It is read synchronously: it takes microseconds
- * a change, and anything asynchronous would need one of the threads that this folder keeps free.
+ * A small system file, parsed, and parsed again when it has changed. It is read synchronously: this takes microseconds per
+ * change, and asynchronous access would need one of the threads that this folder keeps free.
  */
 export class WatchedFile<T> {
   readonly #path: string
@@ -24,7 +24,7 @@ export class WatchedFile<T> {
     this.#value = parse('')
   }
 
-  /** What the file says; what an empty one would say where there is none. */
+  /** The parsed content of the file; that of an empty file if it does not exist. */
   get value(): T {
     const now = this.#now()
     if (now < this.#lookAt) return this.#value
@@ -44,7 +44,7 @@ export class WatchedFile<T> {
     return `${stats.ino} ${stats.size} ${stats.mtimeMs}`
   }
 
-  /** Undefined when it cannot be read now: what it said before is better than nothing. */
+  /** Returns undefined if the file cannot be read now: the previous content is better than nothing. */
   #read(): string | undefined {
     try {
       return readFileSync(this.#path, 'utf8')

@@ -1,31 +1,34 @@
 /**
- * How many calls may be under way to one target. It shrinks by a part when calls fail to get an answer, and grows back by a few a
- * round trip while it is used. Answers that become slow shrink it only when they are slow for this target, and many calls are
- * under way: a target that is always slow is well.
+ * Limits the number of calls in progress to one target. The limit shrinks by a fraction when calls get no answer, and grows
+ * back by a few per round trip while it is used. Slow answers shrink it only if they are slow for this target and many calls
+ * are in progress: a target that is always slow is healthy.
  *
- * A round trip is told by when calls began: what began before the limit shrank says nothing about the smaller limit, so it does not
- * shrink it again.
+ * Round trips are distinguished by when calls began: a call that began before the limit shrank says nothing about the smaller
+ * limit, so it does not shrink it again.
  */
 import { DEFAULT_CALL_LIMIT } from '../../core/target/target-state.ts'
 
-/** What is left of the limit after a failure, and after answers that became slow. */
+/** Factors applied to the limit after a failure, and after answers became slow. */
 const AFTER_FAILURE = 0.7
 const AFTER_SLOWNESS = 0.9
-/** Slowness alone leaves this many: failures show what a target cannot bear, slowness only hints at it. */
+/**
+ * Slowness alone does not shrink the limit below this: failures show what a target cannot handle, slowness is only an
+ * indication.
+ */
 const SLOWNESS_FLOOR = 16
 const GROWTH_PER_ROUND_TRIP = 4
-/** Calls that may be under way when a circuit has just closed. */
+/** The limit when a circuit has just closed. */
 const RAMP_FROM = 4
-/** After this long without a failure every answer raises the limit, also one that is not used to the full. */
+/** After this long without a failure every answer raises the limit, even if the limit is not fully used. */
 const QUIET_MS = 60_000
 
-/** Answers whose fastest is compared with the baseline. */
+/** Number of answers of which the fastest is compared with the baseline. */
 const WINDOW = 32
 const MANY_UNDER_WAY = 16
-/** Slow is more than twice the baseline, and by more than this. */
+/** An answer is slow if it takes more than twice the baseline and exceeds it by more than this. */
 const SLOW_FACTOR = 2
 const SLOW_BY_MS = 10
-/** A baseline follows answers that stay slow within about this long. */
+/** The baseline adapts to answers that stay slow within about this time. */
 const BASELINE_MS = 60_000
 
 export type ShrunkBy = 'failures' | 'latency' | 'ramping'
@@ -38,13 +41,16 @@ export class AdaptiveLimit {
   #shrunkBy: ShrunkBy | null = null
   #shrunkAt = Number.NEGATIVE_INFINITY
   #shrunkSince = 0
-  /** The fastest answer is hardly the work itself and mostly how long it had to wait. */
+  /**
+   * Baseline duration. The fastest answer of a window measures mostly how long a call had to wait at the target, not the work
+   * itself.
+   */
   #baselineMs = -1
   #baselineAt = 0
   #fastestMs = Number.POSITIVE_INFINITY
   #inWindow = 0
 
-  /** Calls that may be under way. */
+  /** Maximum number of calls in progress. */
   get value(): number {
     return Math.floor(this.#value)
   }
@@ -53,12 +59,12 @@ export class AdaptiveLimit {
     return this.#max
   }
 
-  /** Why it is less than its maximum; null when it is not. */
+  /** Why the limit is below its maximum; null if it is not. */
   get shrunkBy(): ShrunkBy | null {
     return this.#shrunkBy
   }
 
-  /** Since when. */
+  /** Since when the limit is below its maximum. */
   get shrunkSince(): number {
     return this.#shrunkSince
   }
@@ -71,20 +77,20 @@ export class AdaptiveLimit {
     this.#max = max
   }
 
-  /** An answer came; `underWay` counts its call too. */
+  /** Records an answer; `underWay` includes its call. */
   answered(durationMs: number, underWay: number, now: number): void {
     if (durationMs < this.#fastestMs) this.#fastestMs = durationMs
     if (++this.#inWindow >= WINDOW) this.#compare(underWay, now)
     if (this.#shrunkBy !== null) this.#grow(underWay, now)
   }
 
-  /** A call that began at `startedAt` found the target unreachable, overloaded or silent. */
+  /** Records that a call that began at `startedAt` found the target unreachable, overloaded or silent. */
   failed(startedAt: number, now: number): void {
     if (startedAt < this.#shrunkAt) return
     this.#shrink('failures', Math.max(1, this.#value * AFTER_FAILURE), now)
   }
 
-  /** Begins small again: the target was not called for a while, and may not bear what it bore before. */
+  /** Starts with a small limit: the target was not called for a while and may handle less than before. */
   ramp(now: number): void {
     this.#shrink('ramping', Math.min(RAMP_FROM, this.#max), now)
     this.#rampTo = this.#max / 2
@@ -107,7 +113,7 @@ export class AdaptiveLimit {
     if (this.#value === this.#max) this.#shrunkBy = null
   }
 
-  /** Compares the fastest of the last answers with what it usually is. */
+  /** Compares the fastest of the last answers with the baseline. */
   #compare(underWay: number, now: number): void {
     const fastest = this.#fastestMs
     this.#forgetWindow()
@@ -118,7 +124,7 @@ export class AdaptiveLimit {
       this.#shrink('latency', Math.max(SLOWNESS_FLOOR, this.#value * AFTER_SLOWNESS), now)
   }
 
-  /** Falls at once, rises slowly. */
+  /** Updates the baseline: it falls at once and rises slowly. */
   #follow(fastest: number, now: number): void {
     const weight = fastest < this.#baselineMs ? 0.5 : Math.min(1, (now - this.#baselineAt) / BASELINE_MS)
     this.#baselineMs =

@@ -1,13 +1,14 @@
-/** What the end of a call says about its target. Only that counts here; what it means for the run is decided elsewhere. */
+/** What the end of a call says about its target. What it means for the run is decided elsewhere. */
 import type { AttemptError, Outcome } from '../../core/run/outcome.ts'
 
 /**
- * - answered: a complete answer below 500, except 429. Also 4xx, and whatever the task expects: the target is well.
+ * - answered: a complete answer below 500, except 429, including 4xx and whatever the task expects: the target is healthy.
  * - failed: any other 5xx. Something behind the target is broken, perhaps for this task only.
- * - overloaded: 503 or 429, or a mail server that says it is not available now.
+ * - overloaded: 503 or 429, or a mail server that reports that it is not available now.
  * - unreachable: refused, reset, TLS, connect timeout, name not found.
- * - timed_out: no answer within the attempt's timeout or the timeout of the first byte, or an answer that stopped in the middle.
- * - neutral: cancelled, lease lost, shutdown, refused by Belfry itself. It says nothing about the target.
+ * - timed_out: no answer within the attempt's timeout or the timeout of the first byte, or an answer that stopped in the
+ * middle.
+ * - neutral: cancelled, lease lost, shutdown, rejected by Belfry itself. It says nothing about the target.
  */
 export type CallResultKind = 'answered' | 'failed' | 'overloaded' | 'unreachable' | 'timed_out' | 'neutral'
 
@@ -57,10 +58,12 @@ function byStatus(status: number): CallResultKind {
   return status >= 500 ? 'failed' : 'answered'
 }
 
-/** A mail server answers 421 when it closes the connection because it has too much to do. What else it refuses is one message. */
+/**
+ * A mail server answers 421 when it closes the connection because it is overloaded. Every other rejection concerns one message.
+ */
 const byReply = (status: number): CallResultKind => (status === 421 ? 'overloaded' : 'answered')
 
-/** Codes of outcomes that an HTTP answer led to. */
+/** Error codes that result from an HTTP response. */
 const HTTP_ANSWERS: ReadonlySet<string> = new Set([
   'http_status',
   'slack_refused',
@@ -74,7 +77,7 @@ const MAIL_ANSWERS: ReadonlySet<string> = new Set([
   'recipients_refused',
 ])
 
-/** All others are neutral: our own refusals and troubles. */
+/** Every other code is neutral: Belfry itself refused or failed to make the call, so it says nothing about the target. */
 const KINDS: Readonly<Record<string, CallResultKind>> = {
   body_timeout: 'timed_out',
   connect_refused: 'unreachable',

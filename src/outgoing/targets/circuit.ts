@@ -1,60 +1,65 @@
 /**
- * Leaves a target alone that does not answer. A circuit belongs to a project and a target.
+ * Stops calls to a target that does not answer. A circuit belongs to a project and a target.
+ * - closed → open: calls of at least two tasks got no answer, five in a row, with no answer in between. A single task opens it
+ * only if no other task calls the target, so that one hanging path does not stop other tasks.
+ * - open → probing: its time is over and one call begins, the probe.
+ * - probing → closed: the probe, or an earlier one, got an answer. Calls that began before the circuit opened do not count: a
+ * server that shuts down still answers the calls it has begun.
+ * - probing → open, for twice as long: the probe failed, or took too long.
+ * - probing → open, with the next probe due at once: the probe was neutral, for example a run that was cancelled.
  *
- * closed → open: calls of at least two tasks failed to get an answer, five in a row, with no answer between. One task alone opens it
- *   only where no other task calls the target, so that one hanging path stops nobody else.
- * open → probing: its time is over and one call begins, the probe.
- * probing → closed: the probe, or an earlier one, got an answer. Calls that began before the circuit opened do not count: a server
- *   that shuts down still answers what it has begun.
- * probing → open, for twice as long: the probe failed, or took longer than anybody should wait for it.
- * probing → open, with the next probe due at once: the probe was neutral, such as a run that was cancelled.
- *
- * Calls are told apart by when they began, so nothing has to be kept for each of them.
+ * Calls are distinguished by when they began, so nothing has to be stored for each call.
  */
 import type { CallResult } from './call-result.ts'
 
 export const OPENING_FAILURES = 5
 export const MIN_OPEN_MS = 5_000
 export const MAX_OPEN_MS = 300_000
-/** It stays open for a tenth more or less than that, so that nodes do not probe together. */
+/** The open time varies by this fraction in either direction, so that nodes do not probe simultaneously. */
 const JITTER = 0.1
-/** A probe that is not answered by then has failed, unless the target usually takes longer. */
+/** A probe that is not answered within this time has failed, unless the target usually takes longer. */
 export const PROBE_PATIENCE_MS = 30_000
-/** A task is the only one that calls a target when no other has for this long. */
+/** A task is the only one that calls a target if no other has called it for this long. */
 const ONLY_TASK_MS = 600_000
-/** A target that fails again within this time after its circuit closed was not well: it is left alone as long as before. */
+/**
+ * If a target fails again within this time after its circuit closed, the previous open time is kept, because the target had not
+ * recovered.
+ */
 const RELAPSE_MS = 30_000
-/** Durations are rounded, and taken on another clock; a circuit is open for longer than this between two calls. */
+/** Durations are rounded and measured on another clock; a circuit stays open longer than this between two calls. */
 const ROUNDING_MS = 1_000
 const MAX_DOUBLINGS = 10
 
 export type CircuitState = 'closed' | 'open' | 'probing'
-/** `unlearned`: closed again, after only another node had opened it. `probing`: a probe begins of what this node opened itself. */
+/**
+ * `unlearned`: closed again after only another node had opened it. `probing`: a probe begins for a circuit that this node
+ * opened itself.
+ */
 export type CircuitChange = 'opened' | 'reopened' | 'probing' | 'closed' | 'unlearned' | 'probe_due'
 type CallError = NonNullable<CallResult['error']>
 
 export class Circuit {
   readonly #random: () => number
   #state: CircuitState = 'closed'
-  /** When it opened, of the whole outage. */
+  /** When the circuit opened, at the beginning of the outage. */
   #openedAt = 0
   #until = 0
   #doublings = 0
-  /** Another node opened it; this node has not tried. */
+  /** Whether another node opened it and this node has not probed. */
   #isLearned = false
   #error: CallError | null = null
   #closedAt = Number.NEGATIVE_INFINITY
-  /** When the first probe since it opened began. */
+  /** When the first probe since the circuit opened began. */
   #firstProbeAt = Number.POSITIVE_INFINITY
   #probeAt = 0
   #giveUpAt = 0
 
-  /** Failures in a row, and whose they are. */
+  /** Failures in a row, and the tasks they belong to. */
   #failures = 0
   #failingTask = ''
   #areSeveral = false
   #retryAfterMs = 0
-  /** The task whose call ended last, and when that was another than before. */
+  /** The task whose call ended last, and when that task last changed. */
   #lastTask = ''
   #otherTaskAt = Number.NEGATIVE_INFINITY
 
@@ -83,7 +88,7 @@ export class Circuit {
     return this.#error
   }
 
-  /** When time alone changes something: a probe is due, or has taken too long. */
+  /** When time alone changes the state: a probe is due or has taken too long. */
   get changesAt(): number {
     return this.#state === 'probing' ? this.#giveUpAt : this.#until
   }
@@ -92,7 +97,7 @@ export class Circuit {
     return this.#state === 'open' && now >= this.#until
   }
 
-  /** A call begins while the circuit is not closed: the probe, if one is due. */
+  /** Begins a call while the circuit is not closed: it is the probe, if one is due. */
   begin(now: number, patienceMs: number): 'probing' | undefined {
     if (!this.mayProbe(now)) return undefined
     this.#state = 'probing'
@@ -102,7 +107,7 @@ export class Circuit {
     return this.#isLearned ? undefined : 'probing'
   }
 
-  /** A call ended. `isStale`: the target has answered a call that began later, so this one says nothing new. */
+  /** Ends a call. `isStale`: the target has answered a call that began later, so this one provides no new information. */
   end(result: CallResult, startedAt: number, now: number, isStale: boolean): CircuitChange | undefined {
     if (result.taskId !== this.#lastTask) this.#sawTask(result.taskId, now)
     if (this.#state !== 'closed') return this.#endWhileOpen(result, startedAt + ROUNDING_MS, now)
@@ -115,13 +120,13 @@ export class Circuit {
     return this.#mustOpen(now) ? this.#open(result, now) : undefined
   }
 
-  /** Time has passed: gives up a probe that takes too long. */
+  /** Abandons a probe that takes too long. */
   settle(now: number): CircuitChange | undefined {
     if (this.#state !== 'probing' || now < this.#giveUpAt) return undefined
     return this.#reopen(now, 0)
   }
 
-  /** Another node has it open. What this node opened itself is not changed by that. */
+  /** Applies that another node has opened the circuit. A circuit that this node opened itself does not change. */
   learn({ openedAt, until, error }: { openedAt: number; until: number; error: CallError | null }): void {
     if (this.#state === 'closed') {
       this.#state = 'open'
@@ -172,7 +177,7 @@ export class Circuit {
     return change
   }
 
-  /** What the target asks for is a minimum, within the bound. */
+  /** Opens the circuit. The delay that the target asks for is a minimum, within the maximum. */
   #leaveAlone(now: number, retryAfterMs: number): void {
     const backoffMs = MIN_OPEN_MS * 2 ** this.#doublings * (1 + JITTER * (2 * this.#random() - 1))
     const askedMs = retryAfterMs * (1 + JITTER * this.#random())
@@ -201,6 +206,6 @@ export class Circuit {
   }
 }
 
-/** Whether a call found nobody who would answer it. */
+/** Whether a call got no usable answer from the target. */
 export const isNoAnswer = ({ kind }: CallResult): boolean =>
   kind === 'unreachable' || kind === 'timed_out' || kind === 'overloaded'

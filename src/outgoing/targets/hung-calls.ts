@@ -1,16 +1,16 @@
 /**
- * Calls of a line that nobody answers. Such a call is over only when its timeout is, which may be in twenty minutes; until then it says
- * nothing about how many calls the target copes with by now. So when every call of a full line has been silent for long, one more
- * finds out. If it is answered, those before it hang, and do not count against the limit any more.
+ * Detects calls of a line that get no answer. Such a call ends only at its timeout, perhaps in twenty minutes; until then it
+ * says nothing about how many calls the target can handle now. So if every call of a full line has been silent for a long time,
+ * one more call is allowed as a test. If it is answered, the calls before it hang and no longer count against the limit.
  *
- * Calls are told apart by when they began, so nothing has to be kept for each of them.
+ * Calls are distinguished by when they began, so nothing has to be stored for each call.
  */
 
-/** Silence that is long for any target, and the longest between two calls that find out; between them it doubles. */
+/** The shortest silence that counts as long, and the longest between two tests; the time doubles in between. */
 export const LEAST_SILENCE_MS = 30_000
 const MOST_SILENCE_MS = 300_000
 const MAX_DOUBLINGS = 4
-/** When a call began is computed from its duration, which is rounded and taken on another clock. */
+/** The start of a call is computed from its duration, which is rounded and measured on another clock. */
 const ROUNDING_MS = 1_000
 
 export class HungCalls {
@@ -21,23 +21,23 @@ export class HungCalls {
   #areKnown = false
   #tries = 0
 
-  /** Those known to hang. */
+  /** Number of calls known to hang. */
   get count(): number {
     return this.#areKnown ? this.#count : 0
   }
 
-  /** When one more call may find out, where answers usually take up to `usualMs`. */
+  /** Returns when a test call is allowed if answers usually take up to `usualMs`. */
   triesAt(usualMs: number): number {
     const silenceMs = Math.max(LEAST_SILENCE_MS, usualMs) * 2 ** this.#tries
     return this.#lastBegunAt + Math.min(MOST_SILENCE_MS, silenceMs)
   }
 
-  /** Whether that may be now; decides most cases, for little. */
+  /** Whether a test call can be allowed now; a cheap check that decides most cases. */
   mayTry(now: number): boolean {
     return now - this.#lastBegunAt >= LEAST_SILENCE_MS
   }
 
-  /** A call begins; `silent` are those under way, if it is to find out. */
+  /** Records that a call begins; `silent` is the number of calls in progress if it is a test, otherwise 0. */
   begin(now: number, silent: number): void {
     if (silent > 0) {
       this.#before = this.#lastBegunAt + ROUNDING_MS
@@ -48,7 +48,7 @@ export class HungCalls {
     this.#lastBegunAt = now
   }
 
-  /** A call was answered. True when that shows that those before it hang. */
+  /** Records that a call was answered; returns true if that shows that earlier calls hang. */
   answered(startedAt: number): boolean {
     if (this.#areKnown || this.#count === 0 || startedAt < this.#before) return false
     this.#areKnown = true
@@ -56,7 +56,7 @@ export class HungCalls {
     return true
   }
 
-  /** A call ended, however, and so many are left. */
+  /** Records that a call ended with any result; `left` is the number still in progress. */
   ended(startedAt: number, left: number): void {
     if (this.#count === 0) return
     if (startedAt < this.#before) this.#count--
@@ -64,7 +64,7 @@ export class HungCalls {
     if (this.#count === 0) this.forget()
   }
 
-  /** The target was found to answer again: so many calls from before hang. */
+  /** Records that the target answers again and that `count` earlier calls hang. */
   know(count: number, now: number): void {
     this.#before = now - ROUNDING_MS
     this.#count = count

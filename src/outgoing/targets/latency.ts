@@ -1,15 +1,15 @@
 /**
- * How long the answers of a target take, as percentiles. Durations are counted in buckets that grow by a fifth, so that a percentile
- * is at most a tenth off; older ones lose weight by half whenever enough have come after them.
+ * Percentiles of the answer times of a target. Durations are counted in buckets that grow by a fifth, so a percentile is off by
+ * at most a tenth. Older durations lose half their weight whenever enough newer ones have been counted.
  */
 
 const BUCKETS_PER_DOUBLING = 4
-/** Two hours; no attempt that takes longer needs to be told apart. */
+/** Two hours; longer attempts need not be distinguished. */
 const MAX_BUCKET = 23 * BUCKETS_PER_DOUBLING
 const MAX_COUNTED = 2_000
 
 export class LatencyHistogram {
-  /** As many as the slowest answer so far needs. */
+  /** Has as many buckets as the slowest answer so far needs. */
   readonly #counts: number[] = []
   #total = 0
 
@@ -26,7 +26,7 @@ export class LatencyHistogram {
     if (this.#total >= MAX_COUNTED) this.#halve()
   }
 
-  /** The duration that a part of the answers (0 to 1) does not exceed; null before the first one. */
+  /** Returns the duration that a fraction of the answers (0 to 1) does not exceed; null before the first answer. */
   percentile(part: number): number | null {
     if (this.#total === 0) return null
     let left = Math.max(1, Math.ceil(part * this.#total))
@@ -46,7 +46,10 @@ export class LatencyHistogram {
   }
 }
 
-/** The first bucket is up to a millisecond; of the others the middle, in milliseconds with three digits. */
+/**
+ * Returns 1 for the first bucket, which ends at one millisecond, and otherwise the bucket's midpoint in milliseconds with three
+ * digits.
+ */
 function middleOf(bucket: number): number {
   if (bucket === 0) return 1
   return Number((2 ** ((bucket - 0.5) / BUCKETS_PER_DOUBLING)).toPrecision(3))

@@ -1,20 +1,20 @@
 /**
- * Keeps lines by project and target, and forgets those that nobody uses. A line that differs in nothing from a new one goes after a
- * minute, one with a shrunk limit or an open circuit after an hour; and never one with calls under way, or that is paused or
- * waits for its rate. So what is kept follows what is called.
+ * Keeps lines by project and target, and removes unused ones: a line in the state of a new one after a minute, a line with a
+ * shrunk limit or an open circuit after an hour. It never removes a line that has calls in progress, is paused or waits for its
+ * rate. So memory is proportional to the targets in use.
  */
 import type { Line } from './target-line.ts'
 
-/** When there are more, those that were not used for longest go first. */
+/** When there are more lines than this, those unused longest are removed first. */
 export const MAX_LINES = 20_000
-/** How many of them go at once, so that looking for them is rare. */
+/** Number of lines removed at once, so that the search for them is rare. */
 const EVICTED = 2_000
-/** Time passes in ages: a line remembers in which it was used last. */
+/** Time is counted in ages of this length: a line records the age in which it was last used. */
 const AGE_MS = 30_000
 const ORDINARY_AGES = 2
 const OTHER_AGES = 120
 
-/** The lines of a project. Those whose tasks opted out of the circuit are apart. */
+/** The lines of a project. Calls of tasks that opted out of the circuit have separate lines. */
 interface ProjectLines {
   readonly guarded: Map<string, Line>
   readonly always: Map<string, Line>
@@ -40,7 +40,7 @@ export class LineShelf {
     return hasCircuit ? project?.guarded.get(target) : project?.always.get(target)
   }
 
-  /** Keeps a line. Another that took its place stays there while it has calls under way. */
+  /** Adds a line. If another line has taken its place and has calls in progress, that one stays. */
   keep(line: Line): void {
     const other = this.find(line.projectId, line.target, line.circuit !== null)
     if (other !== undefined && other.underWay > 0) return
@@ -60,7 +60,7 @@ export class LineShelf {
     }
   }
 
-  /** An age has passed; the timer says so while there are lines, and so do tests. */
+  /** Advances the age and removes unused lines. Called by the timer while there are lines, and by tests. */
   passAge(): void {
     this.age++
     const now = this.#now()

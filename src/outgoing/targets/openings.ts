@@ -1,8 +1,8 @@
-/** When lines that have no room may have some again: one timer for all of them, set to the earliest. */
+/** Tracks when lines without room may have some again, with one timer for all lines, set to the earliest. */
 import { Heap } from '../../runtime/heap.ts'
 import type { Line } from './target-line.ts'
 
-/** Shares of a rate change with the number of nodes, so nothing is waited for any longer without another look. */
+/** Shares of a rate change with the number of nodes, so every line is checked again within this time. */
 const MAX_WAIT_MS = 30_000
 
 interface Opening {
@@ -13,7 +13,7 @@ interface Opening {
 export class Openings {
   readonly #now: () => number
   readonly #onDue: () => void
-  /** A line may be in it several times; only what it expects itself counts. */
+  /** A line may have several entries; only the one that equals its `expectedAt` counts. */
   readonly #heap = new Heap<Opening>((a, b) => a.at - b.at)
   #timer: NodeJS.Timeout | undefined
   #timerAt = Number.POSITIVE_INFINITY
@@ -23,7 +23,7 @@ export class Openings {
     this.#onDue = onDue
   }
 
-  /** Nothing is expected of a line that opens at infinity. */
+  /** Expects an opening of the line; does nothing if `opensAt` is infinite. */
   expect(line: Line, opensAt: number): void {
     if (opensAt === Number.POSITIVE_INFINITY) return
     const at = Math.min(opensAt, this.#now() + MAX_WAIT_MS)
@@ -33,7 +33,7 @@ export class Openings {
     this.#arm()
   }
 
-  /** Takes out the next line that is due; undefined when there is none. */
+  /** Removes and returns the next line that is due; undefined if there is none. */
   next(now: number): Line | undefined {
     for (;;) {
       const first = this.#heap.first

@@ -1,6 +1,6 @@
 /**
- * Every line of a node: the calls of each project to each target, with their limits, rates and circuits. All of it is memory: a node
- * that starts knows nothing and finds out.
+ * All lines of a node: the calls of each project to each target, with their limits, rates and circuits. They exist only in
+ * memory: a node starts without knowledge and learns by calling.
  */
 import { LineShelf } from './line-shelf.ts'
 import { Openings } from './openings.ts'
@@ -11,14 +11,14 @@ import { TokenBucket } from './token-bucket.ts'
 import { type CircuitTransition, type SharedCircuit, Transitions } from './transitions.ts'
 
 export interface TargetBookOptions {
-  /** Live worker nodes, which share the rates. */
+  /** Number of live worker nodes, which share the rates. */
   nodes(): number
   /** Monotonic milliseconds. */
   now?: () => number
   random?: () => number
   /**
-   * A line that had no room may have some again: its probe is due, a token is there, its circuit closed, it was resumed, or its limit
-   * was raised. That a call ended is known to whoever ended it.
+   * Called when a line that had no room may have some again: its probe is due, a token is available, its circuit closed, it was
+   * resumed, or its limit was raised. It is not called for the end of a call, which the caller of `end` knows about.
    */
   onOpen(line: TargetLine): void
 }
@@ -51,7 +51,7 @@ export class TargetBook {
     }
   }
 
-  /** The line of a project's calls to a target; made when first asked for. */
+  /** Returns the line of a project's calls to a target, created on first use. */
   line(projectId: string, target: string, options?: { readonly noCircuit?: boolean }): TargetLine {
     return this.#line(projectId, target, options?.noCircuit !== true)
   }
@@ -60,7 +60,7 @@ export class TargetBook {
     return this.#shelf
   }
 
-  /** How many lines are kept. */
+  /** Number of lines kept. */
   get size(): number {
     return this.#shelf.size
   }
@@ -71,14 +71,14 @@ export class TargetBook {
     for (const line of [...this.#shelf]) {
       const had = line.free
       this.#apply(line)
-      // One that has no room any more is looked at when it may have some again.
+      // A line without room is checked again when it may have some.
       if (had === 0 || line.free === 0) this.#offer(line)
     }
   }
 
   /**
-   * What other nodes know: all circuits that are open elsewhere. One that is closed here is open until the same instant, as a hint,
-   * unless the target has since answered a call of this node. What this node opened itself stays as it is.
+   * Applies the circuits that are open on other nodes. A circuit that is closed here is opened until the same instant, as a
+   * hint, unless the target has since answered a call of this node. A circuit that this node opened itself does not change.
    */
   learn(circuits: readonly SharedCircuit[]): void {
     const now = this.#now()
@@ -87,30 +87,33 @@ export class TargetBook {
       const line = this.#line(shared.projectId, shared.target, true)
       if (line.hasAnsweredSince(shared.openedAt)) continue
       open.add(line)
-      // Where the probe of the other node is due, its result is not known yet.
+      // If the other node's probe is due, its result is not known yet.
       if (shared.until > now) line.circuit?.learn(shared)
       this.#openings.expect(line, line.opensAt(now))
     }
     for (const line of [...this.#shelf]) if (!open.has(line)) this.#unlearn(line, now)
   }
 
-  /** Circuit transitions of this node since the last call, for sharing and events. */
+  /** Returns the circuit transitions of this node since the last call, for sharing and events. */
   drainTransitions(): readonly CircuitTransition[] {
     return this.#transitions.drain()
   }
 
-  /** All lines with anything to tell. */
+  /** Returns the reports of all lines with activity. */
   report(): readonly TargetReport[] {
     return [...this.reports(Number.POSITIVE_INFINITY)]
   }
 
-  /** Those that have most to tell. Each report is made when it is asked for: thousands of them take some time. */
+  /**
+   * Yields the reports of the lines with the most activity. Each report is created on demand, because creating thousands takes
+   * some time.
+   */
   *reports(limit: number): Iterable<TargetReport> {
     const now = this.#now()
     for (const line of mostTelling(this.#shelf, now, limit)) yield reportOf(line, now)
   }
 
-  /** Offers what has come to have room. The timer calls it, and so do tests. */
+  /** Offers lines that have room now. Called by the timer and by tests. */
   runOnce(): void {
     const now = this.#now()
     for (let line = this.#openings.next(now); line !== undefined; line = this.#openings.next(now)) {
@@ -119,7 +122,7 @@ export class TargetBook {
     }
   }
 
-  /** Half a minute has passed: forgets lines that nobody uses. A timer calls it while there are lines, and so do tests. */
+  /** Removes unused lines. Called every half minute by a timer while there are lines, and by tests. */
   passAge(): void {
     this.#shelf.passAge()
   }
@@ -155,7 +158,7 @@ export class TargetBook {
     if (sibling !== undefined) this.#openings.expect(sibling, at)
   }
 
-  /** Offers a line that has room; looks again at any other when it may have. */
+  /** Offers a line if it has room; otherwise schedules another check for when it may have. */
   #offer(line: Line): void {
     if (line.free > 0) this.#options.onOpen(line)
     else this.#openings.expect(line, line.opensAt(this.#now()))
@@ -177,7 +180,7 @@ export class TargetBook {
     return bucket
   }
 
-  /** Tasks that opted out of the circuit have a line of their own to the same target. */
+  /** Returns the other line to the same target: tasks that opted out of the circuit have a separate one. */
   #siblingOf({ projectId, target, circuit }: Line): Line | undefined {
     return this.#shelf.find(projectId, target, circuit === null)
   }

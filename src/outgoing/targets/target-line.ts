@@ -11,10 +11,10 @@ import type { LineShelf } from './line-shelf.ts'
 import { RecentCalls } from './recent-calls.ts'
 import type { TokenBucket } from './token-bucket.ts'
 
-/** Why there is no room; `open` when there is. */
+/** Why there is no room; `open` if there is. */
 export type LineCondition = 'open' | 'full' | 'paused' | 'circuit' | 'rate'
 
-/** A line may be kept: should the book have forgotten it meanwhile, it is remembered as soon as it is used. */
+/** A caller may keep a line: if the book has removed it meanwhile, it is added again when it is used. */
 export interface TargetLine {
   readonly id: string
   readonly projectId: string
@@ -22,15 +22,18 @@ export interface TargetLine {
   /** Calls under way. Written by `begin` and `end` only. */
   readonly underWay: number
   /**
-   * Calls that may start now: 0 while paused, while the circuit is open (1 when a probe is due and none is under way), and
+   * Calls that may start now: 0 while paused, while the circuit is open (1 if a probe is due and none is in progress), and
    * without a token of its rate.
    */
   readonly free: number
-  /** Ends a second, judged by the last second; 0 unless the circuit is closed and the limit not shrunk by failures. */
+  /**
+   * Calls that ended per second, based on the last second; 0 unless the circuit is closed and the limit is not shrunk by
+   * failures or ramping up.
+   */
   readonly perSecond: number
   readonly condition: LineCondition
   begin(): void
-  /** Every `begin` is followed by one `end`, whatever happens to the call. */
+  /** Must be called exactly once for each `begin`, whatever happens to the call. */
   end(result: CallResult): void
 }
 
@@ -38,20 +41,20 @@ export interface TargetLine {
 export interface LineHost {
   now(): number
   random(): number
-  /** Where it is kept. */
+  /** The shelf that keeps the line. */
   readonly shelf: LineShelf
-  /** The line has no room and may have some at that instant. */
+  /** Expects the line, which has no room, to have some at that instant. */
   expectOpening(line: Line, at: number): void
-  /** The line may have room now, or it is known when. */
+  /** Reports that the line may have room now, or that the instant when it may is known. */
   opened(line: Line): void
   changed(line: Line, change: CircuitChange, now: number): void
-  /** The line was forgotten, and somebody still uses it. */
+  /** Adds a line again that was removed although it is still in use. */
   remember(line: Line): void
-  /** The other line to the same target, of tasks with or without a circuit; undefined where there is none. */
+  /** Returns the other line to the same target, for tasks with or without a circuit; undefined if there is none. */
   siblingOf(line: Line): Line | undefined
 }
 
-/** What went wrong last, and when on the clock of the book. */
+/** The last error, and when it occurred on the book's clock. */
 export interface LineError {
   readonly code: string
   readonly message: string
@@ -60,9 +63,9 @@ export interface LineError {
 
 const MAX_MESSAGE = 500
 const RATE_BUCKET_MS = 100
-/** A probe may take a little longer than most calls do. */
+/** A probe may take this many times as long as most calls. */
 const PATIENCE_FACTOR = 3
-/** Calls under way at most, of which half hang, as a multiple of the limit where the project has set none. */
+/** Maximum number of calls in progress including hung ones, as a multiple of the limit, if the project has set no limit. */
 const BESIDE_HUNG_FACTOR = 2
 
 export class Line implements TargetLine {
@@ -70,7 +73,7 @@ export class Line implements TargetLine {
   readonly projectId: string
   readonly target: string
   readonly limit = new AdaptiveLimit()
-  /** Null where tasks opted out of it. */
+  /** Null if the line's tasks opted out of the circuit. */
   readonly circuit: Circuit | null
   readonly latency = new LatencyHistogram()
   readonly recent = new RecentCalls()
@@ -79,10 +82,10 @@ export class Line implements TargetLine {
   hasOwnLimit = false
   /** Shared by the lines to one target. */
   bucket: TokenBucket | null = null
-  /** When the book looks at it again; infinite when it need not. */
+  /** When the book checks the line again; infinite if it need not. */
   expectedAt = Number.POSITIVE_INFINITY
   isForgotten = false
-  /** The age in which it was used last. */
+  /** The age in which the line was last used. */
   usedIn: number
   /** Whether any call ever began. */
   hasBegun = false
@@ -90,7 +93,7 @@ export class Line implements TargetLine {
   readonly #host: LineHost
   readonly #throughput: Throughput
   readonly #hung = new HungCalls()
-  /** The latest instant at which a call began that was answered. */
+  /** The latest start of a call that was answered. */
   #answeredFrom = Number.NEGATIVE_INFINITY
 
   constructor(host: LineHost, projectId: string, target: string, hasCircuit: boolean) {
@@ -117,15 +120,15 @@ export class Line implements TargetLine {
     return this.bucket === null ? room : Math.min(room, this.bucket.free(this.#host.now()))
   }
 
-  /** Calls that may start within the limit. */
+  /** Number of calls that may start within the limit. */
   get #room(): number {
     const counted = this.underWay - this.#hung.count
     return Math.max(0, Math.min(this.limit.value - counted, this.#most - this.underWay))
   }
 
   /**
-   * A limit that the project has set holds whatever happens, for both lines to the target together. Our own leaves room for others
-   * beside calls that hang.
+   * Maximum number of calls in progress. A limit set by the project always holds, for both lines to the target together. The
+   * default limit leaves room for other calls beside those that hang.
    */
   get #most(): number {
     if (!this.hasOwnLimit) return BESIDE_HUNG_FACTOR * this.limit.max
@@ -137,18 +140,18 @@ export class Line implements TargetLine {
     return this.#hung.mayTry(now) && now >= this.#triesAt ? 1 : 0
   }
 
-  /** When one more call may find out whether those under way hang; infinite when none may. */
+  /** When one more call may test whether those in progress hang; infinite if none may. */
   get #triesAt(): number {
     if (this.underWay === 0 || this.underWay >= this.#most) return Number.POSITIVE_INFINITY
     return this.#hung.triesAt(this.#usualMs)
   }
 
-  /** How long most answers take, and a little longer. */
+  /** How long most answers take, with a margin. */
   get #usualMs(): number {
     return (this.latency.percentile(0.95) ?? 0) * PATIENCE_FACTOR
   }
 
-  /** A full line is looked at again, in case nothing ends. */
+  /** Schedules another check of a full line, in case no call ends. */
   #watchIfFull(): void {
     if (this.expectedAt !== Number.POSITIVE_INFINITY || this.isCircuitOpen || this.#room > 0) return
     this.#host.expectOpening(this, this.#triesAt)
@@ -156,7 +159,7 @@ export class Line implements TargetLine {
 
   get perSecond(): number {
     const { shrunkBy } = this.limit
-    // One that is only slower than it was still ends what it is given: without anything in hand it would idle between two claims.
+    // A target that only became slower still completes its calls: without runs in hand it would be idle between two claims.
     if (this.isCircuitOpen || (shrunkBy !== null && shrunkBy !== 'latency')) return 0
     return this.#throughput.perSecond()
   }
@@ -195,7 +198,7 @@ export class Line implements TargetLine {
     const isFailure = kind !== 'answered' && kind !== 'neutral'
     this.recent.count(now, isFailure)
     if (isFailure && result.error) this.lastError = kept(result.error, now)
-    // With no other call under way it is the one that began last, however its duration was taken.
+    // If no other call is in progress, this is the one that began last, whatever its measured duration.
     const startedAt = underWay > 1 ? now - result.durationMs : now
     const change = this.circuit?.end(result, startedAt, now, isStale)
     if (change !== undefined) this.moved(change, now)
@@ -204,13 +207,13 @@ export class Line implements TargetLine {
     if (sibling !== undefined) this.#host.opened(sibling)
   }
 
-  /** Time has passed that the book was asked to watch for. */
+  /** Handles the instant that the book was asked to watch for. */
   settle(now: number): void {
     const change = this.circuit?.settle(now)
     if (change !== undefined) this.moved(change, now)
   }
 
-  /** When it may have room again without anybody doing anything; infinite when time alone changes nothing. */
+  /** Returns when the line may have room again by time alone; infinite if time alone changes nothing. */
   opensAt(now: number): number {
     if (this.isPaused) return Number.POSITIVE_INFINITY
     const tokenAt = this.bucket?.opensAt(now) ?? now
@@ -220,7 +223,7 @@ export class Line implements TargetLine {
     return at > now ? at : Number.POSITIVE_INFINITY
   }
 
-  /** Follows a change of its circuit. */
+  /** Handles a change of its circuit. */
   moved(change: CircuitChange, now: number): void {
     if (change === 'closed' || change === 'unlearned') this.limit.ramp(now)
     if (change === 'closed') this.#hung.know(this.underWay, now)
@@ -228,18 +231,18 @@ export class Line implements TargetLine {
     this.#host.opened(this)
   }
 
-  /** Null: as many as are usual. */
+  /** Sets the maximum limit; null for the default. */
   setMaxLimit(limit: number | null): void {
     this.hasOwnLimit = limit !== null
     this.limit.setMax(limit ?? defaultLimitOf(this.target))
   }
 
-  /** Whether another line in its place would behave the same. */
+  /** Whether a new line in its place would behave the same. */
   isOrdinary(now: number): boolean {
     return this.underWay === 0 && !this.isCircuitOpen && this.limit.shrunkBy === null && !this.mustStay(now)
   }
 
-  /** Whether something would go wrong without it: a rate would begin anew, or nobody would hear that it goes on after a pause. */
+  /** Whether removing it would cause harm: a rate would start anew, or the end of a pause would go unnoticed. */
   mustStay(now: number): boolean {
     return this.isPaused || (this.bucket !== null && !this.bucket.isFull(now))
   }
@@ -276,7 +279,7 @@ export class Line implements TargetLine {
     if (this.#hung.answered(now - durationMs)) this.limit.ramp(now)
   }
 
-  /** An overloaded target says so at once; silence may be that of one path only. */
+  /** An overloaded target reports it at once, so that is never stale; silence may concern only one path. */
   #isStale({ kind, durationMs }: CallResult, now: number): boolean {
     return kind !== 'overloaded' && now - durationMs < this.#answeredFrom
   }

@@ -1,9 +1,9 @@
-/** What a node can tell about its calls to one target, for people to look at. Instants are on the clock of the book. */
+/** What a node reports to users about its calls to one target. Instants are on the book's clock. */
 import type { ShrunkBy } from './adaptive-limit.ts'
 import type { CircuitState } from './circuit.ts'
 import type { Line, LineCondition, LineError } from './target-line.ts'
 
-/** One line, as it is now. */
+/** The current state of one line. */
 export interface TargetReport {
   readonly lineId: string
   readonly projectId: string
@@ -16,14 +16,14 @@ export interface TargetReport {
   readonly limit: number
   readonly maxLimit: number
   readonly limitReason: 'default' | 'setting' | ShrunkBy
-  /** Since when the limit is below its maximum; null when it is not. */
+  /** Since when the limit is below its maximum; null if it is not. */
   readonly limitSince: number | null
   /** Milliseconds; null before the first answer. */
   readonly latency: { readonly p50: number; readonly p95: number; readonly p99: number } | null
   /** In the last minute. */
   readonly calls: number
   readonly failures: number
-  /** Null where it is closed. */
+  /** Null if the circuit is closed. */
   readonly circuit: CircuitReport | null
   readonly lastError: LineError | null
 }
@@ -34,12 +34,15 @@ export interface CircuitReport {
   readonly openedAt: number
   /** When the next probe is due. */
   readonly until: number
-  /** Another node opened it. */
+  /** Whether another node opened it. */
   readonly isLearned: boolean
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
-/** How much a line has to tell: whether something keeps its calls back, whether it is called now, or was not long ago. */
+/**
+ * Rank of a line for reports: first lines whose calls are held back, then busy or rate-limited ones, then those with calls in
+ * progress, then the rest.
+ */
 function tellingOf(line: Line): number {
   if (line.isCircuitOpen || line.isPaused || line.limit.shrunkBy !== null) return 0
   if (line.underWay >= line.limit.value || line.bucket !== null) return 1
@@ -48,7 +51,7 @@ function tellingOf(line: Line): number {
 
 const RANKS = 4
 
-/** Those of the lines that have most to tell. They are picked in one pass, for there may be many thousands. */
+/** Returns the lines with the most to report, in a single pass, because there may be many thousands. */
 export function mostTelling(lines: Iterable<Line>, now: number, limit: number): Line[] {
   const ranks: Line[][] = Array.from({ length: RANKS }, () => [])
   for (const line of lines) {

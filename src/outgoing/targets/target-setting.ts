@@ -1,25 +1,25 @@
-/** What users set for targets: by project and pattern, the most exact pattern first. */
+/** The users' settings for targets, by project and pattern; the most specific pattern applies first. */
 
 import { hostOfTarget } from '../../core/target/target-name.ts'
 import { parseRate } from '../../core/values/rate.ts'
 
-/** One setting. What is null is left to the next exact pattern that sets it. */
+/** One setting. A null field is left to the next less specific pattern that sets it. */
 export interface TargetSetting {
   readonly projectId: string
-  /** As core/target/target-name.ts reads it: `https://api.example.com`, `api.example.com` or `*.example.com`. */
+  /** In the syntax of core/target/target-name.ts: `https://api.example.com`, `api.example.com` or `*.example.com`. */
   readonly pattern: string
-  /** Calls under way in each node. */
+  /** Maximum number of calls in progress per node. */
   readonly limit: number | null
-  /** Starts of all nodes together, such as `10/s`, and how many of them may come at once. */
+  /** Rate of starts for all nodes together, such as `10/s`, and the number of starts that may come at once. */
   readonly rate: string | null
   readonly burst: number | null
   readonly isPaused: boolean
 }
 
-/** What applies to one target. */
+/** The settings that apply to one target. */
 export interface AppliedSetting {
   readonly limit: number | null
-  /** From one start to the next, of all nodes together. */
+  /** Interval between two starts, for all nodes together. */
   readonly gapMs: number | null
   readonly burst: number | null
   readonly isPaused: boolean
@@ -27,7 +27,7 @@ export interface AppliedSetting {
 
 const NOTHING_SET: AppliedSetting = { limit: null, gapMs: null, burst: null, isPaused: false }
 
-/** Settings by project and pattern, so that a target finds its own among thousands. */
+/** Indexes settings by project and pattern, so that those of a target are found among thousands. */
 export class TargetSettings {
   readonly #projects = new Map<string, Map<string, TargetSetting>>()
 
@@ -39,7 +39,9 @@ export class TargetSettings {
     }
   }
 
-  /** For each thing the most exact pattern that sets it; a burst belongs to its rate, and any pattern may pause. */
+  /**
+   * Returns each setting from the most specific pattern that sets it; a burst belongs to its rate, and any pattern may pause.
+   */
   appliedTo(projectId: string, target: string): AppliedSetting {
     const patterns = this.#projects.get(projectId)
     if (patterns === undefined) return NOTHING_SET
@@ -55,7 +57,7 @@ export class TargetSettings {
   }
 }
 
-/** The patterns that name a target, the most exact first, as `precisionOf` ranks them. */
+/** Returns the patterns that match a target, most specific first, as `precisionOf` ranks them. */
 export function patternsOf(target: string): string[] {
   const host = hostOfTarget(target)
   const patterns = [target, host]

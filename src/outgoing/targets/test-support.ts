@@ -1,9 +1,9 @@
-/** A book with a clock that only tests move. */
+/** A book whose clock is controlled by tests. */
 import type { CallResult, CallResultKind } from './call-result.ts'
 import { TargetBook } from './target-book.ts'
 import type { TargetLine } from './target-line.ts'
 
-/** Halfway, so that nothing is moved by jitter. */
+/** Neutralises jitter. */
 const MIDDLE = 0.5
 
 export function aBook({ nodes = () => 1 }: { nodes?: () => number } = {}) {
@@ -15,7 +15,7 @@ export function aBook({ nodes = () => 1 }: { nodes?: () => number } = {}) {
     random: () => MIDDLE,
     onOpen: ({ id }) => opened.push(id),
   })
-  /** Lets time pass, and what it brings happen. */
+  /** Advances the clock and runs what is due. */
   const pass = (ms: number) => {
     now += ms
     book.runOnce()
@@ -31,7 +31,7 @@ export const ended = (kind: CallResultKind, more: Partial<CallResult> = {}): Cal
   ...more,
 })
 
-/** Calls that begin and end at once. */
+/** A call that begins and ends at once. */
 export function call(line: TargetLine, kind: CallResultKind, more: Partial<CallResult> = {}): void {
   line.begin()
   line.end(ended(kind, more))

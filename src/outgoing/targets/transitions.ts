@@ -1,13 +1,13 @@
-/** Circuits as nodes tell one another about them. Instants are on the clock of the book that says or hears it. */
+/** Circuit states exchanged between nodes. Instants are on the clock of the book that sends or receives them. */
 import type { CircuitChange } from './circuit.ts'
 import type { Line } from './target-line.ts'
 
-/** Transitions that nobody has asked for yet; the oldest are dropped. */
+/** Maximum number of undrained transitions; the oldest are dropped. */
 const MAX_KEPT = 10_000
 
 type CallError = { readonly code: string; readonly message: string }
 
-/** A circuit that another node has open. */
+/** A circuit that is open on another node. */
 export interface SharedCircuit {
   readonly projectId: string
   readonly target: string
@@ -16,14 +16,14 @@ export interface SharedCircuit {
   readonly error: CallError | null
 }
 
-/** A circuit that opened here, is probed, stays open because its probe failed, or closed. */
+/** A circuit of this node that opened, is being probed, stays open because its probe failed, or closed. */
 export interface CircuitTransition {
   readonly projectId: string
   readonly target: string
   readonly change: 'opened' | 'reopened' | 'probing' | 'closed'
   readonly at: number
   readonly openedAt: number
-  /** When the next probe is due, or the one under way is given up; null once it is closed. */
+  /** When the next probe is due, or the current one is abandoned; null once the circuit is closed. */
   readonly until: number | null
   readonly error: CallError | null
 }

@@ -9,25 +9,25 @@ import { type DueHint, LocalWakeUps, type WakeUps } from '../wake-ups.ts'
 
 export interface PostgresWakeUpsOptions {
   readonly nodeId: string
-  /** What wake-ups are sent through. */
+  /** The connection that wake-ups are sent through. */
   readonly db: Queryable
-  /** Where they are heard: a session of our own. Null behind a pooler that gives nobody one. */
+  /** Where wake-ups are received: a session of its own. Null behind a pooler that provides none. */
   readonly listenUrl: string | null
   readonly clock: Clock
   readonly log: Logger
 }
 
 const CHANNEL = 'belfry_wake'
-/** NOTIFY serialises commits, so hints are gathered and sent at most this often. */
+/** NOTIFY serialises commits, so hints are collected and sent at most this often. */
 const COALESCE_MS = 10
-/** What could not be sent is tried again after so long. */
+/** A failed send is retried after this time. */
 const SEND_AGAIN_MS = 500
 const RECONNECT_MS = { first: 200, longest: 5_000 }
-/** How often the listening connection is asked for a sign of life, and how long it may take to give one. */
+/** How often the listening connection is checked, and how long it may take to respond. */
 const CHECK = { everyMs: 10_000, withinMs: 5_000 }
-/** While nothing can be heard, everybody here is told to look this often. */
+/** While no wake-ups can be received, all listeners are woken this often. */
 const DEAF_EVERY_MS = 1_000
-/** And this far back: the connection may have been broken for as long before anybody noticed. */
+/** And told to look back this far: the connection may have been broken for that long before it was noticed. */
 const UNNOTICED_MS = CHECK.everyMs + CHECK.withinMs + DEAF_EVERY_MS
 
 interface Message {
@@ -43,11 +43,10 @@ interface Message {
 }
 
 /**
- * Wake-ups between nodes on one PostgreSQL: this process hears its own at once, the others hear them
- * through a coalesced NOTIFY that carries, for each shard, from when to when there is something new. One
- * connection listens. When it breaks it is made again; meanwhile everybody here is told to look for
- * themselves, and afterwards to look at all that may have been missed. Without a place to listen at, this
- * only tells, and everybody's own cadence must do.
+ * Wake-ups between nodes on one PostgreSQL. This process receives its own at once; other nodes receive them through a coalesced
+ * NOTIFY that contains, for each shard, the range in which there are new rows. One connection listens. If it breaks it is
+ * reconnected; meanwhile all listeners in this process are woken periodically, and afterwards they are told to look at
+ * everything they may have missed. Without a `listenUrl` wake-ups are only sent, and listeners rely on polling.
  */
 export class PostgresWakeUps implements WakeUps, Service {
   readonly #local = new LocalWakeUps()
@@ -170,7 +169,7 @@ export class PostgresWakeUps implements WakeUps, Service {
     try {
       await this.#options.db.run(sql`select pg_notify(${CHANNEL}, ${JSON.stringify(message)})`)
     } catch {
-      // Polling finds it too, but perhaps much later.
+      // Polling finds these too, but perhaps much later.
       this.#gather(message.due.map(([shard, at, until]) => ({ shard, at, until })))
       this.#ready ||= message.ready
       this.#queues ||= message.queues
@@ -226,7 +225,7 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#backoffMs = Math.min(RECONNECT_MS.longest, this.#backoffMs * 2)
   }
 
-  /** What was said while nothing could be heard is lost, and may have been about any instant. */
+  /** Wake-ups sent while nothing could be received are lost, and may have concerned any instant. */
   #hearAgain(): void {
     if (!this.#deaf) return
     clearInterval(this.#deaf)
@@ -243,7 +242,7 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#local.announceAccess()
   }
 
-  /** A connection that was cut off without a word would be silent for ever, and nobody would know. */
+  /** Checks the connection: one that was cut off silently would stay silent without being noticed. */
   #checkLater(client: pg.Client): void {
     this.#check = setTimeout(async () => {
       try {
@@ -260,7 +259,7 @@ export class PostgresWakeUps implements WakeUps, Service {
     try {
       this.#heed(JSON.parse(payload))
     } catch {
-      // Anybody who reaches the database can speak on the channel: what cannot be understood is no wake-up.
+      // Anyone with access to the database can send on the channel, so messages that cannot be parsed are ignored.
     }
   }
 

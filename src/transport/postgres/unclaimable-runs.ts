@@ -1,8 +1,8 @@
 /**
- * Pending runs that PostgreSQL refuses to give to a worker. A claim takes many runs, so one of them would keep every worker
- * from all lanes it asks for. When a claim is refused, each of the runs that it may have meant is tried alone, in a
- * transaction that is taken back; one that is refused leaves `ready`. The audit puts it there again after a minute or two, and it is
- * tried again.
+ * Handles pending runs that PostgreSQL refuses to give to a worker. A claim takes many runs, so one such run would keep every
+ * worker from all the lanes it claims from. When a claim is refused, each run that it may have included is tried alone, in a
+ * transaction that is rolled back; a refused run is removed from `ready`. The audit puts it there again after a minute or two,
+ * and it is tried again.
  */
 
 import type { ClaimRequest } from '../../core/run/claim.ts'
@@ -12,10 +12,10 @@ import { list, sql } from '../../store/database/sql.ts'
 import { takeOut, type WaitingRun } from '../../store/ready/put.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
-/** Runs that are tried out when a claim is refused, the first ones of all its lanes. */
+/** Maximum number of runs tried when a claim is refused, the first ones of all its lanes. */
 const MAX_TRIED = 5_000
 
-/** Ends a transaction without a trace. */
+/** Thrown to roll back a transaction. */
 class TakenBack extends Error {}
 
 export class UnclaimableRuns {
@@ -28,7 +28,7 @@ export class UnclaimableRuns {
     this.#aside = new SetAside({ operation: 'claim', db, log, subjectOf })
   }
 
-  /** Takes out of `ready` what was to be claimed and cannot be; false when there is no such run. */
+  /** Removes from `ready` the runs that cannot be claimed; returns false if there are none. */
   async setAside(claim: ClaimRequest): Promise<boolean> {
     const waiting = await this.#db.run(firstWaiting(claim))
     const refused = await this.#aside.each(waiting, (runs) => this.#tryOut(claim.workerId, runs))
@@ -56,7 +56,7 @@ const firstWaiting = ({ lanes, limit }: ClaimRequest) => sql<WaitingRun>`
     limit ${Math.min(limit, Math.ceil(MAX_TRIED / lanes.length))}
   ) first`
 
-/** What a claim does to the live rows. */
+/** Changes the live rows as a claim does. */
 const claimForTrial = (workerId: string, runs: readonly WaitingRun[]) => sql`
   update agenda set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = fence + 1, attempt = attempt + 1
   where run_id = any(${list(runs, (run) => run.runId)}::uuid[]) and state = 'pending'`

@@ -1,9 +1,9 @@
 /**
- * Performs `email`: one message to all its recipients, through the mail server of its project, or that of the installation.
+ * Performs `email`: one message to all its recipients, through the mail server of its project or that of the installation.
  *
- * The server's word decides: 4xx is "not now", 5xx is "no". A message that it took for some recipients and not for
- * others has failed for good, and says for whom: sending it again would reach the others twice. All attempts of
- * a run carry one Message-ID, so that a mailbox which gets a message twice can tell.
+ * The server's reply decides: 4xx is temporary, 5xx is permanent. A message that the server accepted for some recipients only
+ * has failed permanently, and the failure names the others: sending it again would reach the accepted recipients twice. All
+ * attempts of a run use one Message-ID, so that a mailbox can recognise a duplicate.
  */
 import { domainToASCII } from 'node:url'
 import type { EmailAction } from '../../core/action/action.ts'
@@ -19,15 +19,15 @@ import type { Mailboxes } from './mailboxes.ts'
 import type { RefusedRecipient, SmtpError, SmtpPool, SmtpReceipt } from './smtp-pool.ts'
 
 export interface EmailExecutorOptions {
-  /** The mail server of the installation; null where none is configured. */
+  /** The mail server of the installation; null if none is configured. */
   readonly pool: SmtpPool | null
-  /** Who sends where neither the action nor its project says. */
+  /** The sender if neither the action nor its project names one. */
   readonly defaultFrom: string | null
-  /** What projects say about their messages. */
+  /** The mail settings of projects. */
   readonly mailboxes: Pick<Mailboxes, 'of' | 'close'>
 }
 
-/** What stands for the password of the installation in what a server says that repeats it. */
+/** Name under which the installation's password is redacted from the server's replies. */
 const INSTALLATION_PASSWORD = 'of the mail server'
 
 /** The executor of messages. It owns the connections to the mail server. */
@@ -72,7 +72,7 @@ async function send(action: EmailAction, pool: SmtpPool | null, context: Attempt
   }
 }
 
-/** Who sends, and who gets the answers, where an action does not say. */
+/** Default sender and reply address for an action that names none. */
 interface Sender {
   readonly from: string | null
   readonly replyTo: string | null
@@ -88,7 +88,7 @@ function withSender(action: EmailAction, sender: Sender): EmailAction {
   }
 }
 
-/** In letters that a header may have. */
+/** In ASCII, as headers require. */
 const domainOf = ({ address }: EmailAddress) => domainToASCII(address.split('@')[1] ?? '') || 'belfry.invalid'
 
 interface Addressed {
@@ -96,11 +96,11 @@ interface Addressed {
   readonly to: readonly EmailAddress[]
   readonly cc: readonly EmailAddress[]
   readonly replyTo: EmailAddress | undefined
-  /** All who get it, those of bcc included, each once. */
+  /** All recipients, those of bcc included, each once. */
   readonly recipients: readonly string[]
 }
 
-/** Who sends and who receives, or what is wrong with it. It was checked when the task was made. */
+/** Returns the sender and the recipients, or what is wrong with them. They were validated when the task was created. */
 function addressesOf(action: EmailAction): Addressed | string {
   const { from: sender } = action
   if (sender === undefined)
@@ -140,7 +140,7 @@ interface Composing {
   readonly context: AttemptContext
 }
 
-/** The message as it goes over the wire, without those of bcc. */
+/** Composes the message as it is sent, without the bcc recipients. */
 async function compose(
   { subject, text, html }: EmailAction,
   { addressed: { from, to, cc, replyTo }, messageId, context }: Composing,
@@ -175,7 +175,7 @@ function toOutcome({ accepted, refused, response }: SmtpReceipt, messageId: stri
   return { ...failed('recipients_refused', keptText(message, MAX_MESSAGE), false), output }
 }
 
-/** What the server says is shown, but not without end. */
+/** Maximum lengths of the server's replies and of messages in outcomes. */
 const MAX_RESPONSE = 300
 const MAX_MESSAGE = 2_000
 const short = (response: string) => keptText(response, MAX_RESPONSE)

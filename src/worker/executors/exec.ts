@@ -39,7 +39,7 @@ const attemptOf = (context: AttemptContext) => ({
   timeoutMs: null,
 })
 
-/** Every uploaded file that a program names, or why one of them cannot be had. */
+/** Returns every uploaded file that a program names, or the failure if one is not available. */
 async function filesOf(
   db: Queryable,
   action: ExecAction,

@@ -17,35 +17,35 @@ import { SmtpPool, type SmtpPoolOptions } from './smtp-pool.ts'
 export interface ExecutorsOptions {
   /** Whether tasks may reach loopback and private networks. Metadata services stay out of reach. */
   readonly allowPrivateAddresses: boolean
-  /** Networks among those that tasks may reach even if the others may not. */
+  /** Networks that tasks may reach even if private addresses are otherwise not allowed. */
   readonly allowedNetworks?: readonly Network[]
-  /** What projects give up of that. */
+  /** The projects' restrictions of these networks. */
   readonly projectNetworks?: ProjectNetworks
-  /** Where this process itself listens, and is not called. */
+  /** The ports that this process itself listens on, which tasks must not call. */
   readonly ownPorts?: OwnPorts
-  /** Shared with everything else in this process that calls names. */
+  /** Shared with all other code in this process that resolves names. */
   readonly resolver?: NameResolver
-  /** Connections to one target: as many as calls, which are bounded elsewhere. */
+  /** Maximum connections per target: as many as calls, which are limited elsewhere. */
   readonly connectionsPerOrigin?: number
   readonly idleConnections?: number
   /** Sent as `user-agent`, such as `belfry/1.0.0`. */
   readonly userAgent: string
   /** Signs the requests of projects that have secrets. */
   readonly signer: Signer
-  /** The mail server of the installation, and who sends where neither action nor project says; null where there is none. */
+  /** The mail server of the installation and its default sender; null if there is none. */
   readonly mail: MailOptions | null
   /** Runs programs. */
   readonly exec: Executor<ExecAction>
-  /** What projects say about their messages, and the secrets in it. */
+  /** The mail settings of projects, and the secrets in them. */
   readonly projectMail: Pick<MailboxesOptions, 'settingsOf' | 'vault'>
 }
 
-/** How messages leave the installation. */
+/** How the installation sends email. */
 export interface MailOptions extends SmtpPoolOptions {
   readonly from: string | null
 }
 
-/** Every executor of a worker behind one door; they share one HTTP client. */
+/** All executors of a worker behind one interface; they share one HTTP client. */
 export interface Executors extends Executor {
   close(): Promise<void>
 }
@@ -113,7 +113,10 @@ export function createExecutors({
   }
 }
 
-/** Runs of handlers wait in lanes that no worker of ours serves; should one get here, it waits for whoever offers it. */
+/**
+ * Runs of handlers wait in lanes that only remote workers serve. If one gets here, it is retried until a worker that offers the
+ * handler takes it.
+ */
 const notOurs = async ({ name }: HandlerAction): Promise<Outcome> => ({
   kind: 'failed',
   retryable: true,

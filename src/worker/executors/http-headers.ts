@@ -4,7 +4,7 @@ import { utc } from '../../core/values/utc.ts'
 import type { Signer } from '../../outgoing/signer.ts'
 import type { AttemptContext } from '../executor.ts'
 
-/** Who sends, when, and what. */
+/** Sender, time and content of a request. */
 export interface Sending {
   readonly userAgent: string
   readonly now: number
@@ -14,7 +14,7 @@ export interface Sending {
   readonly origin: string
 }
 
-/** Names and values in turn, as undici takes them. `webhook-id` is the run's, so receivers can de-duplicate. */
+/** Returns names and values alternately, as undici expects them. `webhook-id` is the run's id, so receivers can deduplicate. */
 export function attemptHeaders(context: AttemptContext, sending: Sending): string[] {
   const { userAgent, now, body, signer, origin } = sending
   const id = context.runId

@@ -1,10 +1,10 @@
 /**
- * Performs `ping`, `webhook` and `http`: one request, and an outcome by its status. An `http` action may ask for
- * redirects to be followed; then there is a request for each, and the last answer counts.
+ * Performs `ping`, `webhook` and `http`: one request, and an outcome according to its status. An `http` action may ask for
+ * redirects to be followed; then there is a request for each, and the last response counts.
  *
- * An expected status completes. Of the others 408, 425, 429 and 5xx ask to come again, as does every
- * failure of the network; any other status is the receiver's last word. A status that is not expected
- * decides even when the rest of its answer was lost; one that is expected counts only with its whole body.
+ * An expected status completes the run. Of the others, 408, 425, 429 and 5xx are retryable, as is every network failure; any
+ * other status is final. An unexpected status decides even if the rest of the response was lost; an expected one counts only
+ * with its complete body.
  */
 import { LRUCache } from 'lru-cache'
 import type { HttpAction, PingAction, WebhookAction } from '../../core/action/action.ts'
@@ -74,7 +74,7 @@ interface Following {
   readonly judging: Judging
 }
 
-/** Goes where redirects lead until an answer is none, or is expected as it is. */
+/** Follows redirects until a response is not a redirect, or its status is expected. */
 async function follow(first: HttpResult, following: Following): Promise<Outcome> {
   const { hop: from, client, send, limit, judging } = following
   let result = first
@@ -102,7 +102,7 @@ async function follow(first: HttpResult, following: Following): Promise<Outcome>
   }
 }
 
-/** Where a redirect was followed something was sent, also when the last request could not be. */
+/** Records that redirects were followed, so that a request has been sent even if the last one could not be. */
 const after = (redirects: number, outcome: Outcome): Outcome =>
   redirects > 0 && outcome.kind === 'failed' && outcome.error.code === 'worker_exhausted'
     ? { ...outcome, error: { ...outcome.error, detail: { redirects } } }
@@ -117,11 +117,11 @@ const lost = (code: string, message: string, output: HttpResponse | undefined): 
 
 const MAX_TARGETS = 1_000
 
-/** Addresses that were read before. Reading one costs as much as the rest of a request that is made of it. */
+/** Parsed target addresses. Parsing one costs as much as the rest of preparing a request. */
 export class Targets {
   readonly #known = new LRUCache<string, Target>({ max: MAX_TARGETS })
 
-  /** Where the address leads, or why it leads nowhere. One that holds the value of a secret is not kept. */
+  /** Returns the target of an address, or why it is invalid. An address that contains the value of a secret is not cached. */
   get(address: string, { secrets }: Pick<AttemptContext, 'secrets'>): Target | string {
     const known = this.#known.get(address)
     if (known) return known
@@ -160,7 +160,7 @@ function forbiddenHeader(action: HttpLikeAction): string | undefined {
   return headers === NO_HEADERS ? undefined : Object.keys(headers).find(isReservedHeader)
 }
 
-/** A string is sent as it is, so JSON that is already text stays what it was; all else becomes JSON. */
+/** A string is sent unchanged, so text that is already JSON is not encoded again; any other value is encoded as JSON. */
 function bodyText(action: HttpLikeAction): string | undefined {
   if (action.type === 'ping' || action.body === undefined) return undefined
   return typeof action.body === 'string' ? action.body : JSON.stringify(action.body)
@@ -174,7 +174,7 @@ interface Sender {
 
 function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent, signer }: Sender): HttpRequest {
   const { target, method, body, onlyPublic } = hop
-  // Whoever only a redirect leads to could pass a signature on as if it were meant for them.
+  // A receiver that is reached only by a redirect could pass a signature on as if it were meant for that receiver.
   const bySigner = hop.isElsewhere ? UNSIGNED : signer
   const { origin } = target
   const headers = attemptHeaders(context, { userAgent, signer: bySigner, origin, body, now: context.now() })
@@ -189,14 +189,14 @@ function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent, signe
 
 const limitOf = (duration: string | undefined) => (duration === undefined ? undefined : durationMs(duration))
 
-/** What the task sets itself. It goes to the origin that the task names and nowhere else, but for the type of the body. */
+/** Adds the task's own headers. They go only to the origin that the task names, except for the type of the body. */
 function addOwnHeaders(headers: string[], action: HttpLikeAction, { body, isElsewhere }: Hop): void {
   let contentType: string | undefined
   for (const [name, value] of Object.entries(headersOf(action))) {
     if (name.toLowerCase() === 'content-type') contentType = value
     else if (!isElsewhere) headers.push(name, value)
   }
-  // A type without a body is only the task's to send, on its own request.
+  // A content type without a body is sent only on the task's own request.
   if (body !== undefined) headers.push('content-type', contentType ?? 'application/json')
   else if (contentType !== undefined && bodyText(action) === undefined && !isElsewhere)
     headers.push('content-type', contentType)
@@ -217,13 +217,13 @@ export function isExpected(status: number, expect: Expect): boolean {
   })
 }
 
-/** What an answer is judged by. */
+/** How a response is judged. */
 interface Judging {
   readonly host: string
   readonly expect: Expect
-  /** Whether redirects are followed, so that one that comes to be judged leads nowhere. */
+  /** Whether redirects are followed. If so, a redirect that gets here has no usable location. */
   readonly follows: boolean
-  /** Tells the time that a date in an answer is compared with when the answer does not tell its own. */
+  /** Provides the time that a date in a response is compared with if the response has no `date` header. */
   readonly context: Pick<AttemptContext, 'now' | 'secrets'>
 }
 
@@ -257,12 +257,12 @@ function statusMessage(status: number, { host, expect, follows }: Judging): stri
   return expect === DEFAULT_EXPECT ? what : `${what}, expected ${expect.join(', ')}`
 }
 
-/** Statuses that say "not now" rather than "no". */
+/** Whether a status is temporary rather than final. */
 export function isRetryable(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status < 600)
 }
 
-/** When the receiver wants to be asked again, if it says so. */
+/** Returns when the receiver asks to be called again, if it says so. */
 export function retryAfterOf({ status, headers }: HttpResponse, now: number): number | undefined {
   const value = headers['retry-after']
   if (value === undefined || (status !== 429 && status !== 503)) return undefined

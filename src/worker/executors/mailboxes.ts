@@ -1,6 +1,7 @@
 /**
- * How the messages of each project leave: who sends them, and through which server, with the values of the secrets that its mail settings
- * refer to. A project that names no server uses that of the installation. One that does is confined like its other calls.
+ * How the messages of each project are sent: by which sender and through which server, with the values of the secrets that its
+ * mail settings refer to. A project without a server uses that of the installation. A project's own server is subject to the
+ * same network restrictions as its other calls.
  */
 import { createHash } from 'node:crypto'
 import type { AddressPolicy } from '../../core/action/address.ts'
@@ -22,7 +23,7 @@ import { secretFailure, UNREAD, unusable } from '../../secrets/secret-outcomes.t
 import type { Vault } from '../../secrets/vault.ts'
 import { SmtpPool } from './smtp-pool.ts'
 
-/** How a message of a project leaves. */
+/** How to send a message of a project. */
 export type Mailbox =
   | {
       readonly ok: true
@@ -30,12 +31,12 @@ export type Mailbox =
       readonly replyTo: string | null
       /** Null for the server of the installation. */
       readonly pool: SmtpPool | null
-      /** Takes the values of secrets out of what is told about the message. */
+      /** Redacts the values of secrets from what is reported about the message. */
       readonly redactor: Redactor
     }
   | { readonly ok: false; readonly outcome: Outcome }
 
-/** What a message says itself, and does not ask the project for. */
+/** The fields that a message sets itself instead of using those of its project. */
 export interface OwnSender {
   readonly from?: string | undefined
   readonly replyTo?: string | undefined
@@ -50,7 +51,7 @@ export interface MailboxesOptions {
   readonly resolver: NameResolver
 }
 
-/** Pools without connections are forgotten when there are more than these. */
+/** When there are more pools than this, those without connections are removed. */
 const MAX_IDLE_POOLS = 100
 
 export class Mailboxes {
@@ -81,7 +82,7 @@ export class Mailboxes {
     }
   }
 
-  /** Ends every connection at once. */
+  /** Closes every connection at once. */
   close(): void {
     for (const pool of this.#pools.values()) pool.close()
   }
@@ -90,7 +91,7 @@ export class Mailboxes {
     return { from, replyTo, pool: server && this.#poolOf(projectId, server) }
   }
 
-  /** A new password, another server or other networks mean new connections; those of before end when they are idle. */
+  /** A new password, server or network restriction gets new connections; the previous ones are closed when they are idle. */
   #poolOf(projectId: string, server: SmtpServer): SmtpPool {
     const { policy, networks, own, resolver } = this.#options
     const confinement = networks.of(projectId)

@@ -1,7 +1,7 @@
 /**
- * Performs `slack`: a message to an incoming webhook. Slack answers `ok`, or with a status and one word that says what
- * is wrong. Most of them another attempt cannot change; what it can is a limit on the rate, told with 429 and
- * Retry-After, and Slack's own troubles, told with 5xx.
+ * Performs `slack`: a message to an incoming webhook. Slack responds with `ok`, or with a status and a word that names the
+ * error. Most errors are permanent; the exceptions are rate limits, reported with 429 and Retry-After, and Slack's own errors,
+ * reported with 5xx.
  */
 import type { SlackAction } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
@@ -29,7 +29,7 @@ export function createSlackExecutor({ client, userAgent }: SlackExecutorOptions)
           retryable: false,
         }
       const body = JSON.stringify({ text, blocks })
-      // Slack knows us by the address, which is the secret; there is nothing to sign.
+      // Slack authenticates by the URL, which is the secret, so nothing is signed.
       const sending = { userAgent, body, signer: UNSIGNED, origin: target.origin, now: context.now() }
       const headers = attemptHeaders(context, sending)
       headers.push('content-type', 'application/json')
@@ -52,7 +52,7 @@ function toOutcome(result: HttpResult, { host, now }: { host: string; now: numbe
 
 const completed = (output: HttpResponse): Outcome => ({ kind: 'completed', output })
 
-/** Slack's word for what is wrong: the body, or the member `error` of one that says it is not ok. */
+/** Returns Slack's error code: the body, or the member `error` of a body with `ok: false`. */
 function problemOf({ status, body }: HttpResponse): string | undefined {
   const word = body.trim()
   if (WORD.test(word)) return status >= 300 || word in MEANINGS ? word : undefined
@@ -62,7 +62,7 @@ function problemOf({ status, body }: HttpResponse): string | undefined {
 
 const WORD = /^[a-z][a-z_]{0,59}$/
 
-/** What Slack's words mean, and which of them another attempt may change. */
+/** The meaning of Slack's error codes, and which of them are transient. */
 const MEANINGS: Readonly<Record<string, { readonly means: string; readonly isTransient?: true }>> = {
   action_prohibited: { means: 'an administrator has disallowed this' },
   channel_is_archived: { means: 'the channel is archived' },

@@ -4,7 +4,7 @@ import { parseDuration } from '../../core/values/duration.ts'
 import type { StopSignal } from '../../runtime/stop-signal.ts'
 import type { AttemptContext } from '../executor.ts'
 
-/** The longest delay a Node timer can hold; anything above it would fire at once. */
+/** The longest delay of a Node timer; any longer delay would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Simulated work: waits for the duration and completes, never early. Zero completes without a timer. */

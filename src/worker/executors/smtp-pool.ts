@@ -1,10 +1,9 @@
 /**
- * Connections to one mail server, kept and shared. It is built on nodemailer's connection and
- * not on its pool, because a message in that pool cannot be taken back: one whose run was cancelled while the server
- * was slow would go out all the same, later.
+ * Keeps and shares connections to one mail server. It uses nodemailer's connection and not its pool, because a message in that
+ * pool cannot be withdrawn: if its run was cancelled while the server was slow, it would still be sent later.
  *
- * A connection is idle, or carries one message. It is used again after a message that was taken, and closed after
- * anything else: what state the server is in then is not worth finding out.
+ * A connection is idle or carries one message. It is used again after an accepted message and closed after anything else,
+ * because the server's state is unknown then.
  */
 
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
@@ -14,28 +13,28 @@ import { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { StopSignal } from '../../runtime/stop-signal.ts'
 import { openSmtpSocket } from './smtp-socket.ts'
 
-/** A message in its final form, and who it goes to. */
+/** A message in its final form, and its recipients. */
 export interface SmtpMessage {
   readonly from: string
   readonly to: readonly string[]
   readonly content: Buffer
 }
 
-/** A recipient that the server did not take. */
+/** A recipient that the server rejected. */
 export interface RefusedRecipient {
   readonly address: string
-  /** What the server said, such as `550 no such user`. */
+  /** The server's reply, such as `550 no such user`. */
   readonly response: string
 }
 
-/** What the server said to a message that it took for somebody. */
+/** The server's reply to a message that it accepted for at least one recipient. */
 export interface SmtpReceipt {
   readonly accepted: readonly string[]
   readonly refused: readonly RefusedRecipient[]
   readonly response: string
 }
 
-/** An error of nodemailer's, with what it knows of the server's answer. */
+/** A nodemailer error, with the server's reply if there was one. */
 export interface SmtpError extends Error {
   readonly code?: string
   readonly response?: string
@@ -47,27 +46,28 @@ export interface SmtpPoolOptions {
   readonly server: SmtpServer
   /** Certificates to trust besides the usual ones. */
   readonly ca?: string
-  /** What the server is told that we are called. */
+  /** The host name sent to the server in EHLO. */
   readonly name?: string
-  /** Shared with everything else in this process that calls names. */
+  /** Shared with all other code in this process that resolves names. */
   readonly resolver?: NameResolver
-  /** Which addresses the server may have; all of them where the operator chose it. */
+  /** Which addresses the server may have; all are allowed if the operator configured the server. */
   readonly judge?: Judge
 }
 
 /**
- * Connections at a time, of all projects together; further messages wait for one, inside their own time limit. Each project's
- * messages are limited to less, before they get here: while the server holds those of some, others still have connections.
+ * Maximum number of simultaneous connections, for all projects together; further messages wait for one, within their own
+ * timeout. Each project has a lower limit, applied earlier, so that while the server delays the messages of some projects,
+ * others still get connections.
  */
 export const MAX_SMTP_CONNECTIONS = 50
-/** Servers count messages too; a new connection now and then is cheaper than being thrown out. */
+/** Servers limit the messages per connection too; a new connection now and then is cheaper than a disconnect. */
 export const MAX_MESSAGES_PER_CONNECTION = 100
 const IDLE_MS = 10_000
 const CONNECT_TIMEOUT_MS = 10_000
-/** How long the server may be silent, also after the whole message is there and it looks for viruses. */
+/** How long the server may be silent, including the time it scans a complete message for viruses. */
 const SILENCE_TIMEOUT_MS = 120_000
 
-/** Given to those whose signal has fired; nobody sees it. */
+/** The rejection for aborted sends; nobody sees it. */
 const ABORTED = new Error('aborted')
 
 interface Line {
@@ -81,7 +81,7 @@ export class SmtpPool {
   readonly #resolver: NameResolver
   readonly #idle: Line[] = []
   readonly #open = new Set<SMTPConnection>()
-  /** Whoever waits for a place, in order. */
+  /** Callers that wait for a place, in order. */
   readonly #waiting: (() => void)[] = []
   #places = MAX_SMTP_CONNECTIONS
 
@@ -90,7 +90,7 @@ export class SmtpPool {
     this.#resolver = options.resolver ?? new NameResolver()
   }
 
-  /** Sends one message; rejects with what went wrong, at once when the signal fires. */
+  /** Sends one message; rejects with the error, at once if the signal fires. */
   async send(message: SmtpMessage, signal: StopSignal): Promise<SmtpReceipt> {
     await this.#place(signal)
     try {
@@ -102,7 +102,7 @@ export class SmtpPool {
     }
   }
 
-  /** What it logs in with; null where it does not. */
+  /** The password that it logs in with; null if the server needs no login. */
   get password(): string | null {
     return this.#options.server.login?.password ?? null
   }
@@ -112,7 +112,7 @@ export class SmtpPool {
     return this.#open.size
   }
 
-  /** Ends every connection at once, messages under way included. */
+  /** Closes every connection at once, including those with a message in progress. */
   close(): void {
     for (const { idle } of this.#idle.splice(0)) clearTimeout(idle)
     for (const connection of this.#open) connection.close()
@@ -132,14 +132,14 @@ export class SmtpPool {
       })
     }
     if (signal.aborted) {
-      // It may have been woken for a place that it does not take any more.
+      // It may have been woken for a place that it no longer needs, so it wakes the next.
       if (this.#places > 0) this.#waiting.shift()?.()
       throw ABORTED
     }
     this.#places--
   }
 
-  /** A connection that is idle and still there; servers close them without a word, so each is asked first. */
+  /** Returns an idle connection that is still open. Servers close idle connections without notice, so each is checked first. */
   async #kept(signal: StopSignal): Promise<Line | undefined> {
     for (;;) {
       const line = this.#idle.pop()
@@ -226,7 +226,9 @@ interface SmtpInfo {
   readonly response?: string
 }
 
-/** One step on a connection. Its answer, an error, an end and the signal race; whoever loses the race is too late. */
+/**
+ * Performs one step on a connection. Its result, an error, the end of the connection and the signal race; the first one counts.
+ */
 function settling<T>(
   connection: SMTPConnection,
   signal: StopSignal,

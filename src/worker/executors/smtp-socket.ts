@@ -10,16 +10,16 @@ import type { StopSignal } from '../../runtime/stop-signal.ts'
 export interface SmtpSocketOptions {
   readonly server: SmtpServer
   readonly resolver: NameResolver
-  /** Which addresses it may lead to, for a server that the operator did not choose. */
+  /** Which addresses the server may have, if it was not configured by the operator. */
   readonly judge?: Judge | undefined
   readonly timeoutMs: number
   readonly signal: StopSignal
 }
 
 /**
- * Connects to the mail server. nodemailer would resolve its name by itself, on the threads of the process where DNS does
- * not know it, and would keep an answer for five minutes. TLS begins on the socket later. While this process has no socket
- * to give, it is tried again.
+ * Connects to the mail server. nodemailer would resolve the name itself, on the process's thread pool if DNS does not know it,
+ * and would cache the result for five minutes. TLS is started on the socket later. If this process has run out of sockets, the
+ * connection is retried until the timeout.
  */
 export async function openSmtpSocket(options: SmtpSocketOptions): Promise<Socket> {
   const until = performance.now() + options.timeoutMs

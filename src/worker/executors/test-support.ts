@@ -20,7 +20,7 @@ export interface TestServer {
 /** A server that speaks HTTP. */
 export const httpServer = (listener: RequestListener) => listen(createServer(listener))
 
-/** A server that speaks whatever `onData` writes; it is called with each chunk a client sends. */
+/** A server with a protocol of its own: `onData` is called with each chunk that a client sends. */
 export const rawServer = (onData: (socket: Socket, chunk: Buffer) => void) =>
   listen(createNetServer((socket) => socket.on('data', (chunk) => onData(socket, chunk))))
 
@@ -42,14 +42,14 @@ async function listen(server: Server): Promise<TestServer> {
   return { url: `http://127.0.0.1:${port}/`, port, sockets }
 }
 
-/** Resolves when the connection is gone, however it went. */
+/** Resolves when the connection is closed, in whatever way. */
 export const closed = (socket: Socket | undefined) =>
   new Promise<void>((resolve) => {
     if (socket === undefined || socket.closed) resolve()
     else socket.once('close', () => resolve())
   })
 
-/** A port on which nobody listens. */
+/** Returns a port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createNetServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -58,10 +58,10 @@ export async function closedPort(): Promise<number> {
   return port
 }
 
-/** For projects without secrets. */
+/** The signer of projects without secrets. */
 export const unsigned: Signer = { sign: () => undefined }
 
-/** Of projects that say nothing about their messages. */
+/** The settings of projects without mail settings. */
 export const NO_MAIL_SETTINGS = {
   settingsOf: async () => undefined,
   vault: { read: async () => ({ ok: true, values: new Map() }) as const },
@@ -84,14 +84,14 @@ export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContex
   ...override,
 })
 
-/** What a receiver was sent. */
+/** A request as the receiver got it. */
 export interface Received {
   method: string | undefined
   headers: IncomingHttpHeaders
   body: string
 }
 
-/** A receiver that remembers what it was sent. */
+/** A receiver that records its requests. */
 export async function receiver() {
   const received: Received[] = []
   const server = await httpServer(async (request, response) => {
@@ -114,7 +114,7 @@ export const http = (url: string, more: Partial<HttpAction> = {}): HttpAction =>
   ...more,
 })
 
-/** A GET without anything, unless told otherwise. */
+/** Sends a plain GET, with the overrides given. */
 export const sendBy = (client: HttpClient, url: string, override: Partial<Omit<HttpRequest, 'url'>> = {}) =>
   client.send({
     target: targetOf(new URL(url)),
@@ -125,7 +125,7 @@ export const sendBy = (client: HttpClient, url: string, override: Partial<Omit<H
     ...override,
   })
 
-/** What a request comes to that failed and may be repeated. */
+/** The expected result of a request that failed and may be retried. */
 export const failure = (code: string, message: string | RegExp) => ({
   ok: false,
   failure: { error: { code, message: expect.stringMatching(message) }, retryable: true },

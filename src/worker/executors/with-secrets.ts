@@ -1,6 +1,6 @@
 /**
- * Gives actions the values of the secrets that they refer to, at the moment their attempt begins, and takes the values out of
- * everything that the attempt leaves behind. An action without references passes through as it is.
+ * Inserts the values of the secrets that an action refers to when its attempt begins, and redacts them from everything that the
+ * attempt leaves behind. An action without references is passed through unchanged.
  */
 import type { Action } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
