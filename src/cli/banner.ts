@@ -1,20 +1,20 @@
 import { onStdout as c } from './terminal.ts'
 
-/** What the banner tells of. */
+/** Values that the banner shows. */
 export interface Banner {
   readonly url: string
-  /** Whether the API answers there; else only probes are. */
+  /** Whether the API is available there; otherwise only the probes are. */
   readonly hasApi: boolean
-  /** Of the embedded database; null when there is none. */
+  /** Data directory of the embedded database; null if the database is external. */
   readonly dataDir: string | null
   readonly graceMs: number
-  /** Whether only this machine reaches it. */
+  /** Whether the server is reachable from this machine only. */
   readonly isLoopback: boolean
   /** Whether requests need no API key. */
   readonly isOpen: boolean
 }
 
-/** What a newcomer needs next: where it is, one thing to try, how to stop. */
+/** Prints what a new user needs next: the addresses, one command to try, how to stop. */
 export function printBanner(banner: Banner): void {
   process.stdout.write(bannerText(banner))
 }

@@ -4,7 +4,7 @@ import { ConfigError } from '../runtime/config/config-error.ts'
 import { CONFIG_KEYS, type Config, type ConfigKey, flagOf, SETTINGS } from '../runtime/config/settings.ts'
 import { CliError, EXIT } from './exit.ts'
 
-/** Adds a flag for each of the settings; what each one means is written once, beside the setting. */
+/** Adds a flag for each of the settings. The help texts come from the declarations of the settings. */
 export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Command {
   for (const key of keys) {
     const takes = typeof SETTINGS[key].default === 'boolean' ? '' : ` <${placeholder(key)}>`
@@ -17,11 +17,11 @@ export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Co
     .helpOption('-h, --help', 'Show this help')
 }
 
-/** The names alone, in lines that fit beside the rest; what each is for would fill another screen. */
+/** Lists only the names of the flags, wrapped to the width of the help; their descriptions would fill another screen. */
 export const settingNames = (title: string, keys: readonly ConfigKey[]): string | undefined =>
   `${title}: ${keys.map(flagOf).join(' ')}`.match(/.{1,98}( |$)/g)?.join('\n')
 
-/** What the flag is followed by, as help shows it. */
+/** Placeholder for the value of the flag in the help. */
 function placeholder(key: ConfigKey): string {
   if (typeof SETTINGS[key].default === 'number') return 'n'
   return (

@@ -1,4 +1,4 @@
-/** Opens the database that the configuration names, embedded or external, brought to this release's schema. */
+/** Opens the configured database, embedded or external, and migrates it to this release's schema. */
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,15 +23,15 @@ import { CliError, EXIT } from './exit.ts'
 export interface OpenDatabase {
   readonly url: string
   readonly db: Database
-  /** Null when the database is an external one. */
+  /** Null if the database is external. */
   readonly embedded: EmbeddedPostgres | null
-  /** Such as '18.4'. */
+  /** PostgreSQL version, such as '18.4'. */
   readonly version: string
-  /** What a pooler in front of it shares; null without one. */
+  /** Mode of a connection pooler in front of the database; null if there is none. */
   readonly pooler: Met['pooler']
   readonly applied: readonly Migration[]
   readonly migrations: number
-  /** The last migration that this build knows. */
+  /** Number of the last migration in this build. */
   readonly lastMigration: number
   close(): Promise<void>
 }
@@ -85,7 +85,7 @@ export async function openDatabase(config: Config, onStep: (text: string) => voi
   }
 }
 
-/** The same also while another process, such as a running node, has the embedded database. */
+/** Like `openDatabase`, but also works while another process, such as a running node, uses the embedded database. */
 export async function openSharedDatabase(config: Config): Promise<OpenDatabase> {
   try {
     return await openDatabase(config, () => {})
@@ -99,8 +99,8 @@ export async function openSharedDatabase(config: Config): Promise<OpenDatabase> 
 }
 
 /**
- * The Belfry that had this data before us crashed: its process is gone, so its node is dead, and its runs
- * need not wait until its silence has lasted long enough to be sure.
+ * Declares the previous owner's node dead. It crashed and its process is gone, so its runs can be reclaimed at once instead of
+ * after the heartbeat timeout.
  */
 async function buryPredecessor(db: Database, embedded: EmbeddedPostgres | null): Promise<void> {
   const nodeId = embedded?.owner.predecessor?.nodeId
@@ -108,8 +108,8 @@ async function buryPredecessor(db: Database, embedded: EmbeddedPostgres | null):
 }
 
 /**
- * Goes no further when sessions are shared and Belfry was not told: its settings would come and go, other users of
- * the pooler would find them, and no wake-up would be heard.
+ * Rejects a pooler that shares sessions without the matching configuration: Belfry's session settings would be lost and leak to
+ * other clients of the pooler, and no wake-up would arrive.
  */
 export function refusePooler({ pooler }: Met, pooling: Pooling, url: string): void {
   if (pooler === 'statement')
@@ -134,20 +134,20 @@ function refuseOld(version: string): void {
   )
 }
 
-/** Host, or directory of the socket, and database of an address. Whatever is before the last @ may be secret. */
+/** Returns the host (or the directory of the socket) and the database of a URL. Everything before the last @ may be secret. */
 export function shownUrl(url: string): string {
   const [, host, database = '', query] = /^\w+:\/\/(?:.*@)?([^/?]*)\/?([^?]*)\??(.*)$/.exec(url) ?? []
   return `${host || new URLSearchParams(query).get('host') || 'localhost'}/${database}`
 }
 
-/** A path as its owner writes it: what is below the home directory begins there. */
+/** Abbreviates the home directory in a path to `~`. */
 export function shownPath(path: string, home: string = homedir()): string {
   const inside = relative(home, path)
   const isInside = isAbsolute(home) && inside !== '' && !isAbsolute(inside) && inside.split(sep)[0] !== '..'
   return isInside ? join('~', inside) : path
 }
 
-/** What keeps us from using a database, in words. Errors that are not about that come back as they were. */
+/** Describes why a database cannot be used. Unrelated errors are returned unchanged. */
 export function describeFailure(error: unknown, url: string, flag = '--database-url'): unknown {
   const where = shownUrl(url)
   switch (sqlState(error)) {
@@ -191,13 +191,16 @@ function describeTrouble(error: unknown, { where, flag }: { where: string; flag:
   )
 }
 
-/** Down, unknown, silent, or speaking TLS that we do not trust: Node's own errors have a code and no SQLSTATE. */
+/**
+ * Whether the database is down, unknown, unresponsive or has an untrusted certificate: errors of Node.js have a code but no
+ * SQLSTATE.
+ */
 function isAboutReaching(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof CliError) return false
   return isUnavailable(error) || (sqlState(error) === undefined && 'code' in error) || 'errors' in error
 }
 
-/** A connection tried on several addresses fails with one error for each, and no message of its own. */
+/** If a connection was tried at several addresses, the error has one inner error for each address and no message. */
 function reasonOf(error: Error): string {
   const inner = (error as { errors?: Error[] }).errors?.[0]
   return inner?.message ?? error.message

@@ -1,4 +1,4 @@
-/** How the program ends, as shells see it. docs/reference/exit-codes.md explains each one. */
+/** Exit codes of the program, documented in docs/reference/exit-codes.md. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -13,15 +13,15 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** What else is known of a failure. */
+/** Further details of an error. */
 export interface FailureDetails {
-  /** What was wrong in particular, a line each. */
+  /** The individual problems, one per line. */
   readonly why?: readonly string[]
-  /** The server's own code for it, and the request in its log. */
+  /** Error code of the server, with the request id for its log. */
   readonly code?: string
 }
 
-/** A failure told in one sentence, with what to do about it. It ends the program without a stack trace. */
+/** An error with a one-sentence message and a hint about what to do. It ends the program without a stack trace. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly hint: string

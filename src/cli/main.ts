@@ -1,4 +1,4 @@
-/** The command line: reads what was typed, hands it to a command, and tells how that ended. */
+/** Entry point of the command line: parses the arguments, executes a command, and reports errors. */
 import { type Command, CommanderError } from 'commander'
 import { CliError, EXIT, type FailureDetails } from './exit.ts'
 import { createProgram } from './program.ts'
@@ -6,7 +6,9 @@ import { onStderr, printErr } from './terminal.ts'
 import { explainUsage, isMistyped } from './usage.ts'
 import { VERSION } from './version.ts'
 
-/** For what a failed command left behind, such as a look-up of a name that does not exist, to end by itself. */
+/**
+ * Time for pending operations of a failed command to end by themselves, such as the lookup of a host name that does not exist.
+ */
 const LINGER_MS = 200
 
 // The reader of a pipe may close it (`belfry start | head`). That is neither an error nor a reason to stop.
@@ -24,12 +26,12 @@ try {
   setTimeout(() => process.exit(), LINGER_MS).unref()
 }
 
-/** The parser would answer a question for help with help, though it is about nothing that exists. */
+/** With a help flag, the parser would print help instead of reporting that the command does not exist. */
 function isNoHelp(arg: string): boolean {
   return arg !== '--help' && arg !== '-h'
 }
 
-/** The program, or a group of commands that is no command itself, when that alone was typed: what can follow is shown. */
+/** Returns the command whose help to print: the program or a group of commands, if it was given without a subcommand. */
 function helpless([name, ...rest]: readonly string[]): Command | undefined {
   if (name === undefined) return program
   if (rest.length > 0) return undefined
@@ -41,7 +43,7 @@ function helpless([name, ...rest]: readonly string[]): Command | undefined {
   )
 }
 
-/** Tells what went wrong in a sentence and what to do in another; a stack trace is for bugs only. */
+/** Reports an error in one sentence, with a second one about what to do. Prints a stack trace only for bugs. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok

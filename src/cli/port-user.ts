@@ -11,7 +11,7 @@ export interface PortUser {
 const LSOF_TIMEOUT_MS = 2_000
 const LISTENING = '0A'
 
-/** Whether this process could listen there now; errors other than the port being taken count as yes. */
+/** Whether this process could listen on the port. Errors other than a port in use count as yes. */
 export function isPortFree(host: string, port: number): Promise<boolean> {
   if (port === 0) return Promise.resolve(true)
   return new Promise((resolve) => {
@@ -21,7 +21,7 @@ export function isPortFree(host: string, port: number): Promise<boolean> {
   })
 }
 
-/** Who listens on a port, where the system can say and lets us see. */
+/** Returns the process that listens on a port; null if it cannot be determined. */
 export function findPortUser(port: number): PortUser | null {
   try {
     return process.platform === 'linux' ? fromProc(port) : fromLsof(port)
@@ -30,7 +30,7 @@ export function findPortUser(port: number): PortUser | null {
   }
 }
 
-/** /proc tells which socket listens there, and who has it open. */
+/** Finds the listening socket in /proc, and the process that has it open. */
 function fromProc(port: number): PortUser | null {
   const inodes = new Set(
     ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => listeningInodes(readIfThere(file), port)),
@@ -56,7 +56,7 @@ function socketsOf(pid: string): string[] {
       return inode === undefined ? [] : [inode]
     })
   } catch {
-    return [] // Another user's process.
+    return [] // The process belongs to another user.
   }
 }
 

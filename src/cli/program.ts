@@ -1,6 +1,6 @@
 /**
- * What can be typed. Only the group that was asked for is declared, and what a command does is loaded when it is called: declaring all
- * of them takes longer than most commands do. Help about everything, and words that are no command, need them all.
+ * Declares the commands. Only the group of the given command is declared, and its handlers are loaded when called: declaring
+ * all groups takes longer than most commands do. Help for the program and unknown commands require all groups.
  */
 import { Command } from 'commander'
 
@@ -16,12 +16,12 @@ Exit codes: 0 success, 1 failure, 2 invalid usage, 3 not found, 4 not allowed, 5
 `
 
 interface Group {
-  /** What it is called by: names of commands and their aliases. */
+  /** Names of commands and their aliases. */
   readonly words: readonly string[]
   load(): Promise<(program: Command) => void>
 }
 
-/** In the order in which help lists them. */
+/** In the order of the help. */
 const GROUPS: readonly Group[] = [
   { words: ['start'], load: async () => (await import('./commands/start.ts')).startCommand },
   { words: ['task', 'tasks'], load: async () => (await import('./commands/task.ts')).taskCommand },
@@ -87,10 +87,10 @@ export async function createProgram([word]: readonly string[], version: string):
     .version(version, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [command]', 'Show help for a command')
-    // What follows a command is for that command, also where a group has flags of its own.
+    // Options after a command belong to that command, even if its group has options of its own.
     .enablePositionalOptions()
     .exitOverride()
-    .configureOutput({ outputError: () => {} }) // main.ts tells errors, in its own words.
+    .configureOutput({ outputError: () => {} }) // main.ts reports errors.
     .configureHelp({ subcommandTerm: (command) => command.name(), helpWidth: 98 })
     .addHelpText('after', HELP)
   const named = GROUPS.filter(({ words }) => word !== undefined && words.includes(word))

@@ -1,9 +1,9 @@
 /**
- * Signals that ask the program to end. They are listened for from the very start: a program that is
- * killed while it brings up its database would leave it running.
+ * Handles the signals that ask the program to stop. It listens from the start: a program killed while it starts its database
+ * would leave the database running.
  */
 const NAMES = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** One Ctrl-C under `npm start` arrives twice: from the terminal, and again from npm, which passes it on. */
+/** Under `npm start`, one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const ECHO_MS = 500
 const LAUNCHER_CHECK_MS = 500
 
@@ -13,15 +13,15 @@ export class Signals {
   #lastAt = Number.NEGATIVE_INFINITY
 
   /**
-   * npm and npx run the program below a shell. A signal to npm ends that shell, which does not pass it on: below npm
-   * the end of the parent process counts as SIGTERM.
+   * npm and npx run the program below a shell. A signal to npm ends that shell, which does not forward it. Therefore, if npm
+   * started the program, the end of its parent process counts as SIGTERM.
    */
   constructor(isBelowNpm: boolean) {
     for (const name of NAMES) process.on(name, () => this.#hear(name))
     if (isBelowNpm) this.#watchLauncher(process.ppid)
   }
 
-  /** Ends the program as a signal would, for a reason of its own. */
+  /** Stops the program as a signal would, for the given reason. */
   raise(reason: string): void {
     this.#hear(reason)
   }
@@ -35,12 +35,12 @@ export class Signals {
     timer.unref()
   }
 
-  /** Those heard so far. */
+  /** Number of signals received so far. */
   get count(): number {
     return this.#heard.length
   }
 
-  /** Resolves with the name of the nth signal, at once when it was heard already. */
+  /** Resolves with the name of the nth signal; immediately if it was already received. */
   nth(n: number): Promise<string> {
     return new Promise((resolve) => {
       const heard = this.#heard[n - 1]

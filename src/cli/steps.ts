@@ -5,7 +5,10 @@ const LABEL_WIDTH = 10
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const FRAME_MS = 80
 
-/** One line a step: on a terminal the one in progress moves and counts seconds, in a pipe each is printed when done. */
+/**
+ * Shows one line per step: on a terminal the current step is animated and shows the elapsed seconds, in a pipe each step is
+ * printed when done.
+ */
 export class Steps {
   readonly #isLive = process.stdout.isTTY === true
   #timer: NodeJS.Timeout | undefined
@@ -42,12 +45,12 @@ export class Steps {
     printOut(`  ${pc.green('✓')} ${label.padEnd(LABEL_WIDTH)} ${text}${took}\n`)
   }
 
-  /** Something that is as it should be, and still worth knowing. */
+  /** Prints something that is not a problem but worth knowing. */
   note(label: string, text: string): void {
     printOut(`  ${pc.yellow('!')} ${label.padEnd(LABEL_WIDTH)} ${text}\n`)
   }
 
-  /** Takes the moving line away. */
+  /** Clears the animated line. */
   clear(): void {
     if (!this.#timer) return
     clearInterval(this.#timer)

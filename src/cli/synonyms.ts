@@ -1,6 +1,6 @@
 /**
- * What other programs call our commands. A word that is spelled like another command may mean the opposite of it
- * (`unpause` and `pause`), so what a word means counts before how it is spelled.
+ * Words that other programs use for these commands. A word spelled like a command can mean its opposite (`unpause` and
+ * `pause`), so the meaning takes precedence over similar spelling.
  */
 const MEANINGS: Readonly<Record<string, readonly string[]>> = {
   abort: ['cancel'],
@@ -40,7 +40,7 @@ const MEANINGS: Readonly<Record<string, readonly string[]>> = {
   view: ['show'],
 }
 
-/** The first of these commands that the word stands for, where it stands for one. */
+/** Returns the first of these commands that the word is a synonym of. */
 export function meaningOf(word: string, commands: readonly string[]): string | undefined {
   const meanings = Object.hasOwn(MEANINGS, word) ? (MEANINGS[word] ?? []) : []
   return meanings.find((meaning) => commands.includes(meaning))

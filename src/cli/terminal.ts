@@ -1,6 +1,6 @@
 /**
- * Colours for each of the two outputs, which need not lead to the same place, and what goes there. NO_COLOR turns
- * both colours off.
+ * Colours and safe output for standard output and standard error, which can lead to different places. NO_COLOR turns both
+ * colours off.
  */
 import pc from 'picocolors'
 import { printable } from '../core/values/printable.ts'
@@ -14,13 +14,13 @@ function coloursFor(stream: { isTTY?: boolean }) {
 export const onStdout = coloursFor(process.stdout)
 export const onStderr = coloursFor(process.stderr)
 
-/** The colours that we use ourselves, and where lines end. */
+/** Belfry's own colours, and line breaks. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are made of them.
 const OURS = /(\u001b\[(?:0|1|2|22|3[1-6]|39|90)m|\n)/
 
 /**
- * Text that may hold what others have written, ready for a terminal: of all control characters only ends of lines and
- * our own colours are left. It is the last thing that is done to whatever is printed, so that nobody can forget it.
+ * Makes text that may contain foreign content safe for a terminal: of all control characters, only line breaks and Belfry's own
+ * colours are kept. `printOut` and `printErr` apply it to everything they print, so that no caller has to.
  */
 export function harmless(text: string, isColoured: boolean): string {
   return text

@@ -1,7 +1,7 @@
 import type { Command, CommanderError } from 'commander'
 import { meaningOf } from './synonyms.ts'
 
-/** What the parser found wrong, as a sentence, and where to read on. */
+/** Converts an error of the parser to a sentence and a hint where to read more. */
 export function explainUsage(
   { message }: CommanderError,
   program: Command,
@@ -24,7 +24,10 @@ export function explainUsage(
   }
 }
 
-/** The whole name of the command that an unknown word stands for: here by its meaning, or in a group by its name. */
+/**
+ * Returns the full name of the command that an unknown word stands for: at this level a synonym, or at the top level a command
+ * within a group.
+ */
 function meantCommand(program: Command, path: readonly string[], word: string): string | undefined {
   const here = path.slice(1).reduce((command, name) => named(command, name) ?? command, program)
   const meaning = meaningOf(word, namesIn(here))
@@ -32,7 +35,7 @@ function meantCommand(program: Command, path: readonly string[], word: string): 
   return path.length > 1 ? undefined : commandInGroup(program, word)
 }
 
-/** A command that was called by its last word only, or by a word that means the same. */
+/** Finds a command within a group by its own name or a synonym. */
 function commandInGroup(program: Command, word: string): string | undefined {
   for (const wordIn of [sameWord, meaningOf])
     for (const group of program.commands) {
@@ -46,7 +49,7 @@ const sameWord = (word: string, names: readonly string[]) => names.find((name) =
 
 const namesIn = ({ commands }: Command): string[] => commands.map((command) => command.name())
 
-/** Whether a word was typed where a command should be, and is none: help about something else would be no answer. */
+/** Whether an argument in the place of a command is not a command: help for something else would be misleading. */
 export function isMistyped(command: Command, [first, ...rest]: readonly string[]): boolean {
   if (first === undefined || first === 'help' || first.startsWith('-') || command.commands.length === 0)
     return false
@@ -57,7 +60,7 @@ export function isMistyped(command: Command, [first, ...rest]: readonly string[]
 const named = (command: Command, name: string | undefined): Command | undefined =>
   command.commands.find((known) => known.name() === name || known.aliases().includes(name ?? ''))
 
-/** The names of the commands that were typed, as far as they exist. */
+/** Returns the names of the commands given, as far as they exist. */
 function pathTo(command: Command, [first, ...rest]: readonly string[]): string[] {
   const next = named(command, first)
   return [command.name(), ...(next === undefined ? [] : pathTo(next, rest))]

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** Put in by the build: the beginning of the hash of everything it was built from. */
+/** Set by the build: the first characters of the hash of all its inputs. */
 declare const BUILD_ID: string | undefined
 
 const release: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 
-/** The version of this release, as its package says, with the build: `0.2.0+3f2a9c1b`. */
+/** Version from package.json, with the build id: `0.2.0+3f2a9c1b`. */
 export const VERSION: string = typeof BUILD_ID === 'string' ? `${release}+${BUILD_ID}` : release

@@ -7,17 +7,17 @@ import { describeFailure, shownUrl } from './database.ts'
 import { CliError, EXIT } from './exit.ts'
 
 const CONNECT_MS = 5_000
-/** A NOTIFY takes milliseconds; what was not heard by then never will be. */
+/** A NOTIFY arrives within milliseconds; if it has not arrived by then, it never will. */
 const PATIENCE_MS = 3_000
 
-/** How long a wake-up took, or why there are none for the time being. */
+/** How long the wake-up took, or why wake-ups do not arrive at present. */
 export type Hearing =
   | { readonly kind: 'heard'; readonly ms: number }
   | { readonly kind: 'unreachable'; readonly error: Error }
 
 /**
- * Sends one through the database and waits for it at the address given for listening. Refuses an address at which
- * it can never be heard: another database, or a pooler of transactions, where to listen is silently without effect.
+ * Sends a wake-up through the database and waits for it at the address for listening. Rejects an address where it can never
+ * arrive: another database, or a pooler in transaction mode, where LISTEN silently has no effect.
  */
 export async function tryWakeUps(db: Database, directUrl: string): Promise<Hearing> {
   const channel = `belfry_probe_${randomBytes(8).toString('hex')}`

@@ -1,8 +1,7 @@
 /**
- * The PostgreSQL binaries, from the package for this platform. They are used where they were installed
- * if that is possible; otherwise from a copy in the data directory. It is not possible when the library
- * links are missing (install scripts were not run) and cannot be made, or when the user the server runs
- * as cannot reach them, such as below root's home.
+ * The PostgreSQL binaries from the package for this platform. They are used in place if possible, otherwise from a copy in the
+ * data directory. A copy is needed if library links are missing (install scripts were not run) and cannot be created, or if the
+ * user that the server runs as cannot reach the package, for example below root's home directory.
  */
 
 import {
@@ -27,9 +26,9 @@ import { withRightsOf } from './rights.ts'
 
 /** The package with the server for this platform. */
 export interface Binaries {
-  /** Holds bin, lib and share. */
+  /** Directory that contains bin, lib and share. */
   readonly native: string
-  /** Of the package, such as 18.4.0-beta.17. */
+  /** Version of the package, such as 18.4.0-beta.17. */
   readonly version: string
   readonly major: number
 }
@@ -80,7 +79,7 @@ export function findBinaries(): Binaries {
   return { native: join(root, 'native'), version, major: Number.parseInt(version, 10) }
 }
 
-/** Makes the binaries usable for the user the server runs as, and returns the directory to run them from. */
+/** Makes the binaries usable by the user that the server runs as, and returns the directory to run them from. */
 export function placeBinaries(
   { native, version }: Binaries,
   { root, owner, identity }: DataDirectory,
@@ -98,7 +97,7 @@ export function placeBinaries(
   return copy
 }
 
-/** Deletes copies that no running server uses any more. */
+/** Deletes copies of binaries that no running server uses. */
 export function removeOldCopies({ root, owner }: DataDirectory, inUse: string): void {
   withRightsOf(owner, () => {
     for (const name of readdirSync(root)) {
@@ -108,7 +107,7 @@ export function removeOldCopies({ root, owner }: DataDirectory, inUse: string): 
   })
 }
 
-/** Whether every library link is there, after making those that are missing. */
+/** Creates missing library links. Returns whether all of them exist. */
 export function healLinks(native: string): boolean {
   try {
     for (const { source, target } of readLinks(native)) {
@@ -144,7 +143,7 @@ function isReachable(native: string, identity: Identity | null): boolean {
   return identity === null || firstImpassable(postgresIn(native), identity) === null
 }
 
-/** Appears under its name only when complete. What is needed for compiling against PostgreSQL stays behind. */
+/** The copy appears under its name only once complete. Files for compiling against PostgreSQL are not copied. */
 function copyBinaries(native: string, copy: string, owner: Identity | null): void {
   const draft = unfinishedNameFor(copy)
   const inside = join(draft, 'native')
@@ -158,8 +157,8 @@ function copyBinaries(native: string, copy: string, owner: Identity | null): voi
 }
 
 /**
- * Reads with our rights and writes with the owner's: the installation may be one that only root can read, and the copy
- * goes where only its owner should decide. Everybody may use it, whatever umask the installation was made under.
+ * Reads with this process's privileges and writes with the owner's: the installation may be readable only by root, while only
+ * the owner should control the directory of the copy. All users can use the copy, regardless of the umask of the installation.
  */
 function copyTree(from: string, to: string, owner: Identity | null): void {
   withRightsOf(owner, () => {

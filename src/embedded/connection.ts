@@ -1,4 +1,4 @@
-/** Reaching the server: its address, whether it answers, and the database inside it. */
+/** Connects to the server: its address, whether it responds, and creation of its database. */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
@@ -14,7 +14,7 @@ const CONNECT_TIMEOUT_MS = 10_000
 const NO_SUCH_DATABASE = '3D000'
 const DUPLICATE_DATABASE = '42P04'
 
-/** Where the server of this directory listens, or will. A port is kept from start to start if it stays free. */
+/** Chooses where the server of this directory listens. The port stays the same across starts if it is free. */
 export async function chooseListening({ socketDir, port: file, owner }: DataDirectory): Promise<Listening> {
   if (socketDir !== null) return { socketDir, port: SOCKET_PORT }
   const remembered = withRightsOf(owner, () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0))
@@ -40,7 +40,7 @@ export function answers(socketDir: string): Promise<boolean> {
   })
 }
 
-/** The server's version, such as '18.4'. Makes the database when it is not there yet. */
+/** Returns the server's version, such as '18.4'. Creates the database if it does not exist. */
 export async function ensureDatabase(listening: Listening, password: string): Promise<string> {
   try {
     return await versionOf(connectionStringFor(listening, password))
@@ -79,7 +79,7 @@ function isDatabaseError(error: unknown, code: string): boolean {
   return error instanceof pg.DatabaseError && error.code === code
 }
 
-/** The port itself when nobody listens on it (0 asks for any), or null. */
+/** Returns the port if it is free, or any free port for 0; null if it is in use. */
 function freePort(port: number): Promise<number | null> {
   return new Promise((resolve) => {
     const probe: Server = createServer()

@@ -1,15 +1,14 @@
 /**
- * What lies where in a data directory, and whether it is fit for use.
+ * Layout of a data directory, and checks whether it is usable.
+ * - `belfry.json`: the owner of the directory (ownership.ts)
+ * - `pg/`: the database itself, mode 0700, owned by the user that the server runs as
+ * - `password`: password of the database's only role, mode 0600
+ * - `socket/`: where the server listens, unless the path is too long for a socket
+ * - `port`: the loopback port used instead
+ * - `postgres.log`: log of the server; postgres.log.1 is the previous log
+ * - `postgres-18.4…/`: a copy of the binaries, if the installed ones cannot be used in place
  *
- *     belfry.json      who holds the directory (ownership.ts)
- *     pg/              the database itself, mode 0700, owned by the user the server runs as
- *     password         of the database's only role, mode 0600
- *     socket/          where the server listens, unless the path is too long for a socket
- *     port             the loopback port used instead
- *     postgres.log     what the server says, and postgres.log.1, what it said before
- *     postgres-18.4…/  a copy of the binaries, when the installed ones cannot be used in place
- *
- * Opening one never writes to `pg/`, and whatever looks like data there is never initialised over.
+ * Opening a directory never writes to `pg/`, and anything there that looks like data is never overwritten by initdb.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -22,18 +21,21 @@ import { type Identity, identityToRunAs, ownerOf } from './identity.ts'
 import { checkPassable, checkSame, checkTrusted, makeDirectory } from './make-directory.ts'
 import { withRightsOf } from './rights.ts'
 
-/** A data directory that has been checked: its paths, and who may use it. */
+/** A data directory that has been checked: its paths, and the users involved. */
 export interface DataDirectory {
   readonly root: string
   readonly pg: string
   readonly password: string
   readonly log: string
   readonly port: string
-  /** Null when a socket's path would be too long, or the system has none; then a loopback port is used. */
+  /** Null if the path of a socket would be too long or the system has no Unix sockets; a loopback port is used instead. */
   readonly socketDir: string | null
-  /** Whose the directory is when we are root and it is not root's; what is done in it is done with that user's rights. */
+  /**
+   * Owner of the directory if this process is root and the owner is not: files in the directory are accessed with the owner's
+   * privileges.
+   */
   readonly owner: Identity | null
-  /** Who the server runs as, or null when it runs as we do. */
+  /** User that the server runs as; null if it is the user of this process. */
   readonly identity: Identity | null
   readonly hasDatabase: boolean
 }
@@ -92,7 +94,7 @@ function checkContent(root: string, hasDatabase: boolean, major: number): void {
   if (hasDatabase) checkMajor(join(root, 'pg'), major)
 }
 
-/** The password of the database's role; made up when there is no database yet. */
+/** Returns the password of the database's role; generates one if there is no database yet. */
 export function readOrCreatePassword({ root, password, owner, hasDatabase }: DataDirectory): string {
   try {
     return withRightsOf(owner, () => readFileSync(password, 'utf8').trim())

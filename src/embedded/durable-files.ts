@@ -1,4 +1,4 @@
-/** Files that appear whole or not at all, also when the power fails. */
+/** Atomic file operations that survive a power failure. */
 import { randomUUID } from 'node:crypto'
 import {
   closeSync,
@@ -14,21 +14,21 @@ import {
 import { dirname, join } from 'node:path'
 import { withRightsOf } from './rights.ts'
 
-/** Marks what is being made; anything with it is left over from a crash and may be deleted. */
+/** Suffix of files in the making. Such a file found at start is left over from a crash and can be deleted. */
 const UNFINISHED = /\.new-[0-9a-f]{8}$/
 
 export function unfinishedNameFor(path: string): string {
   return `${path}.new-${randomUUID().slice(0, 8)}`
 }
 
-/** Replaces a file of ours in one step that survives a power cut. */
+/** Replaces one of Belfry's own files atomically and durably. */
 export function writeDurably(path: string, text: string): void {
   const draft = unfinishedNameFor(path)
   writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true })
   renameDurably(draft, path)
 }
 
-/** The rename is durable only once the directory itself is on disk. */
+/** Renames a file. The rename is durable only once the directory is synced as well. */
 export function renameDurably(from: string, to: string): void {
   renameSync(from, to)
   if (process.platform === 'win32') return
@@ -40,21 +40,21 @@ export function renameDurably(from: string, to: string): void {
   }
 }
 
-/** Deletes what a crash left half made. Only the holder of the directory may call this. */
+/** Deletes unfinished files left by a crash. Only the process that holds the directory may call this. */
 export function removeUnfinished(root: string): void {
   for (const name of readdirSync(root)) if (UNFINISHED.test(name)) removeIfPossible(join(root, name))
 }
 
-/** What cannot be removed, such as what root once left in a directory of another user, costs space and nothing else. */
+/** Files that cannot be deleted, such as those of root in a directory of another user, only take up space. */
 export function removeIfPossible(path: string): void {
   try {
     removeTree(path)
   } catch {
-    // It is tried again at the next start.
+    // The next start tries again.
   }
 }
 
-/** Deletes a file or a tree; as root, the inside of a tree with the rights of the user that it belongs to. */
+/** Deletes a file or a directory tree. As root, deletes the content of a tree with the privileges of its owner. */
 export function removeTree(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return

@@ -1,6 +1,6 @@
 /**
- * Why the embedded database could not be brought up. `message` says what is wrong and `hint` what to do
- * about it, one sentence each, ready to be printed one after the other.
+ * Errors of starting the embedded database. `message` says what is wrong and `hint` what to do about it, one sentence each, so
+ * that they can be printed one after the other.
  */
 export type EmbeddedPostgresErrorCode =
   | 'unsupported_platform'
@@ -17,7 +17,7 @@ export type EmbeddedPostgresErrorCode =
   | 'disk_full'
   | 'start_failed'
 
-/** The process a refused data directory belongs to. */
+/** The process that holds the data directory. */
 export interface HolderOfDataDir {
   readonly pid: number
   readonly url: string | null
@@ -43,7 +43,7 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
-/** The error of a file operation in words; anything that is not about the disk comes back as it was. */
+/** Describes an error of a file operation. Errors unrelated to the file system are returned unchanged. */
 export function describeFileError(error: unknown, path: string): unknown {
   switch (errnoOf(error)) {
     case 'ENOSPC':

@@ -1,7 +1,7 @@
 /**
- * Which user the database runs as. PostgreSQL refuses to run as root, so root lends it another identity:
- * the one that `--run-as` names, else the owner of the data when there is some, else an existing unprivileged user.
- * No user is ever created.
+ * Determines the user that the database runs as. PostgreSQL refuses to run as root, so if Belfry runs as root, the server gets
+ * another user: the one named by `--run-as`, else the owner of existing data, else an existing unprivileged user. Belfry never
+ * creates a user.
  */
 
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
@@ -9,16 +9,16 @@ import { dirname } from 'node:path'
 import { EmbeddedPostgresError } from './errors.ts'
 import type { Rights } from './rights.ts'
 
-/** The user the server runs as, or null when it simply runs as we do. */
+/** The user that the server runs as; null in place of an identity means the user of this process. */
 export interface Identity extends Rights {
   readonly name: string
 }
 
-/** In order of preference; the first is for packagers who give Belfry a user of its own. */
+/** In order of preference; the first is for packages that create a dedicated user. */
 const SUITABLE_USERS = ['belfry', 'nobody', 'postgres']
 const NOBODY: Identity = { name: 'nobody', uid: 65_534, gid: 65_534 }
 
-/** Whether many unrelated programs run as this user, all of which could read what belongs to it. */
+/** Whether many unrelated programs run as this user and could read its files. */
 export const isShared = ({ name, uid }: Identity) => name === NOBODY.name || uid === NOBODY.uid
 
 /** `owner` is the owner of existing data, or of the directory it will go to. */
@@ -34,7 +34,10 @@ export function identityToRunAs(owner: Rights | null, named: string | null): Ide
   return NOBODY
 }
 
-/** Who a directory belongs to, with the name and group that the system knows; null when that is root, or we are not. */
+/**
+ * Returns the owner of a directory, with the name and group known to the system; null if the owner is root or this process is
+ * not root.
+ */
 export function ownerOf({ uid, gid }: Rights): Identity | null {
   return process.getuid?.() !== 0 || uid === 0 ? null : userWith({ uid, gid }, usersOf(readPasswd()))
 }
@@ -43,7 +46,7 @@ function userWith({ uid, gid }: Rights, users: readonly Identity[]): Identity {
   return users.find((user) => user.uid === uid) ?? { name: String(uid), uid, gid }
 }
 
-/** A name, a uid, or a uid and a gid for users that only a directory service knows. */
+/** Finds a user by name, by uid, or by uid and gid for users that only a directory service knows. */
 function userNamed(text: string, users: readonly Identity[]): Identity {
   const [, uid, gid] = /^(\d{1,9})(?::(\d{1,9}))?$/.exec(text) ?? []
   const known =
@@ -61,7 +64,7 @@ function userNamed(text: string, users: readonly Identity[]): Identity {
   return user
 }
 
-/** Only root can lend an identity. Who names the user that they are anyway gets what they ask for. */
+/** Only root can run the server as another user. Naming the current user is allowed. */
 function ourselves(named: string): null {
   const uid = process.getuid?.()
   if (uid === undefined)
@@ -84,18 +87,18 @@ export function usersOf(passwd: string): Identity[] {
   })
 }
 
-/** The first directory on the way down to `path`, itself included, that `identity` may not pass, or null. */
+/** Returns the first directory on the way to `path`, including itself, that `identity` cannot pass; null if there is none. */
 export function firstImpassable(path: string, identity: Identity): string | null {
   return stepsTo(realpathSync(path)).find((dir) => !mayEnter(statSync(dir), identity)) ?? null
 }
 
-/** Every directory from the top down to a path, itself included. */
+/** Returns every directory from the root to a path, including itself. */
 export function stepsTo(path: string): string[] {
   const parent = dirname(path)
   return parent === path ? [path] : [...stepsTo(parent), path]
 }
 
-/** Spawning with a uid drops all supplementary groups, so the three sets of mode bits decide. */
+/** Spawning with a uid drops all supplementary groups, so only the mode bits for owner, group and others count. */
 function mayEnter(stat: Stats, { uid, gid }: Identity): boolean {
   const shift = stat.uid === uid ? 6 : stat.gid === gid ? 3 : 0
   return ((stat.mode >> shift) & 1) === 1

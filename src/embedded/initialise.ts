@@ -1,6 +1,6 @@
 /**
- * Makes the database, once. It is made beside its final place and renamed there when it is complete and
- * on disk, so a crash at any point leaves either no database or a whole one.
+ * Creates the database, once. It is created next to its final place and renamed once it is complete and on disk, so a crash at
+ * any point leaves either no database or a complete one.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -16,7 +16,10 @@ import { explainFailure } from './server-log.ts'
 export const ROLE = 'belfry'
 const MAX_OUTPUT_CHARS = 64 * 1024
 
-/** Our environment may hold secrets and PG… variables; the database gets neither. */
+/**
+ * Environment of the server. This process's environment can contain secrets and PG… variables, so the server does not inherit
+ * it.
+ */
 export const SERVER_ENV = { LC_ALL: 'C', TZ: 'UTC' }
 
 export async function initialise(native: string, directory: DataDirectory, password: string): Promise<void> {
@@ -26,7 +29,8 @@ export async function initialise(native: string, directory: DataDirectory, passw
   const passwordFile = join(workshop, 'password')
   try {
     makeFor(directory, workshop)
-    // The workshop is the server's, so whoever else runs as its user could have put something there by now.
+    // The temporary directory belongs to the server's user, so other processes of that user could have put something in it by
+    // now.
     withRightsOf(identity, () => {
       mkdirSync(draft, { mode: 0o700 })
       writeFileSync(passwordFile, password, { flag: 'wx', mode: 0o600 })
@@ -40,7 +44,10 @@ export async function initialise(native: string, directory: DataDirectory, passw
   }
 }
 
-/** Where root moves it, nobody can exchange it any more: a look is enough to know that it was not exchanged before. */
+/**
+ * After the rename to root's directory, nobody can replace the path any more, so a check afterwards shows whether it was
+ * replaced before.
+ */
 function moveIn(draft: string, pg: string): void {
   renameDurably(draft, pg)
   if (lstatSync(pg).isDirectory()) return
@@ -48,18 +55,18 @@ function moveIn(draft: string, pg: string): void {
   throw new Error('The new database directory was replaced by a link while it was being created.')
 }
 
-/** Makes a directory, if it is not there, that only the user the server runs as may use. */
+/** Creates a directory, if it does not exist, that only the server's user can access. */
 export function makeFor({ owner, identity }: DataDirectory, path: string): void {
   withRightsOf(owner, () => {
     if (!existsSync(path)) mkdirSync(path, { mode: 0o700 })
-    // Only in a directory of root's own, where nobody can exchange it; elsewhere it has its owner already.
+    // Only in root's own directory, where nobody can replace the path; elsewhere the directory already has the right owner.
     if (owner === null && identity !== null) lchownSync(path, identity.uid, identity.gid)
   })
 }
 
 /**
- * Text is UTF-8 and sorts by code point, by rules built into PostgreSQL: fast, and the same whatever
- * the system's locales are or become.
+ * Text is UTF-8 and sorts by code point, with PostgreSQL's built-in locale provider: fast, and independent of the system's
+ * locales.
  */
 async function runInitdb(native: string, directory: DataDirectory, place: string[]): Promise<void> {
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']

@@ -1,6 +1,6 @@
 /**
- * Making the data directory and, as root, making sure of it: nobody but root and the owner of the data may be able to
- * put something else in its place, or anything into it. Where the owner is another user, nothing is done with root's rights.
+ * Creates the data directory and, as root, verifies that it is safe: only root and the owner of the data can replace it or
+ * create files in it. If another user owns it, it is accessed only with that user's privileges.
  */
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,9 +12,9 @@ const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
 
 /**
- * Makes a directory and its missing parents, one at a time: asked for all at once, Node answers ENOENT
- * where the truth is a read-only file system. Below somebody's directory it belongs to that user. What root makes
- * for itself others can walk through, though not list; and nothing is made where they could not.
+ * Creates a directory and its missing parents, one at a time: with `recursive`, Node.js reports ENOENT on a read-only file
+ * system. Below a user's directory, the new directories belong to that user. Directories that root creates for itself can be
+ * passed by others but not listed; nothing is created in a place that the server's user cannot reach.
  */
 export function makeDirectory(path: string, runAs: string | null): void {
   const missing: string[] = []
@@ -37,7 +37,7 @@ export function makeDirectory(path: string, runAs: string | null): void {
   })
 }
 
-/** Refuses a directory of one user for a server that is to run as another. */
+/** Rejects a directory that belongs to a user other than the one the server will run as. */
 export function checkSame(owner: Identity | null, identity: Identity, dir: string): void {
   if (owner === null || owner.uid === identity.uid) return
   throw new EmbeddedPostgresError(
@@ -47,7 +47,7 @@ export function checkSame(owner: Identity | null, identity: Identity, dir: strin
   )
 }
 
-/** As root: the way to the directory, and what is in it, can be changed only by root and its owner. */
+/** As root, verifies that only root and the owner can change the directories on the path and the content of the directory. */
 export function checkTrusted(path: string, owner: Identity | null, identity: Identity): void {
   const root = realpathSync(path)
   for (const dir of new Set([...stepsTo(path), ...stepsTo(root)])) {
@@ -57,7 +57,7 @@ export function checkTrusted(path: string, owner: Identity | null, identity: Ide
   if (owner === null) closeToOthers(root, identity)
 }
 
-/** Lets the server walk through root's own directory, and nobody else write to it. */
+/** Allows the server to pass root's own directory, and prevents all other users from writing to it. */
 function closeToOthers(root: string, identity: Identity): void {
   const { mode } = statSync(root)
   const isOpen = (mode & WRITABLE_BY_OTHERS) !== 0

@@ -1,12 +1,11 @@
 /**
- * One Belfry to a data directory. The claim is the file `belfry.json`, which names the process that made
- * it; a claim whose process is gone is stale and may be taken over.
+ * Ensures that only one Belfry process uses a data directory. The claim is the file `belfry.json`, which names the process that
+ * wrote it; a claim whose process has ended is stale and can be taken over.
  *
- * A claim appears whole or not at all, because it is written beside and then linked into place, and
- * linking fails when the name is taken. Taking over is where such locks usually break: two processes see
- * the same stale claim, the first replaces it, and the second then replaces the first. Here whoever wants
- * to replace a claim must first hold the claim on replacing it (`belfry.json.<id of the stale claim>`),
- * then look again. That inner claim is made by the same rules, so a crash half way is healed the same way.
+ * Claims are created atomically: the file is written under another name and then linked, and linking fails if the name exists.
+ * Naive takeovers have a race: two processes see the same stale claim, the first replaces it, and the second replaces the
+ * first's claim. Here, a process that wants to replace a claim must first hold the claim on replacing it (`belfry.json.<id of
+ * the stale claim>`), then check again. That inner claim follows the same rules, so a crash halfway is handled in the same way.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -19,11 +18,11 @@ import { type Rights, withRightsOf } from './rights.ts'
 /** The process that holds a data directory. */
 export interface Owner {
   readonly pid: number
-  /** Tells the process from a later one with the same pid; null where the system cannot say. */
+  /** Distinguishes the process from a later one with the same pid; null if the system does not provide it. */
   readonly startTime: string | null
-  /** Where the owner answers, once it does. */
+  /** URL of the owner; null until it is known. */
   readonly url: string | null
-  /** What the owner goes by in the database, once it does. */
+  /** The owner's node id in the database; null until it is known. */
   readonly nodeId: string | null
   readonly claimedAt: string
 }
@@ -31,9 +30,9 @@ export interface Owner {
 /** The claim this process holds. */
 export interface Ownership {
   readonly owner: Owner
-  /** Whom this process took over from, who ended without giving the claim back and is certainly gone. */
+  /** The previous owner, which ended without releasing its claim; null if there was none. */
   readonly predecessor: Owner | null
-  /** Records what others should know about this process, such as the address it listens on. */
+  /** Records information about this process for others, such as its URL. */
   update(info: { url: string | null; nodeId: string }): void
   release(): void
 }
@@ -42,22 +41,28 @@ interface Claim extends Owner {
   readonly id: string
 }
 
-/** Takers that crashed one after the other, each while replacing the one before; more is not a coincidence. */
+/**
+ * Maximum depth of nested claims, each left by a process that crashed while replacing the previous one; more cannot be a
+ * coincidence.
+ */
 const MAX_DEPTH = 8
-/** Rounds lost to others that come and go; each means that someone else made progress. */
+/**
+ * Maximum number of rounds lost to other processes that claim and release the directory; each lost round means that another
+ * process made progress.
+ */
 const MAX_ROUNDS = 50
 
 const claimPath = (dataDir: string) => join(dataDir, 'belfry.json')
 
-/** The process that holds `dataDir`, or null when nobody alive does. */
+/** Returns the live process that holds `dataDir`; null if there is none. */
 export function readOwner(dataDir: string): Owner | null {
   const claim = readClaim(claimPath(dataDir))
   return claim !== null && holds(claim) ? claim : null
 }
 
 /**
- * Claims `dataDir`, which must exist, or throws `data_dir_in_use`. Of any number that try, one succeeds. As root the
- * claim is written with `rights`, those of the directory's owner.
+ * Claims `dataDir`, which must exist, or throws `data_dir_in_use`. Of any number of concurrent callers, one succeeds. As root,
+ * the claim is written with `rights`, the privileges of the directory's owner.
  */
 export function claimOwnership(dataDir: string, rights: Rights | null = null): Ownership {
   let claim: Claim = {
@@ -102,7 +107,7 @@ function acquire(path: string, claim: Claim, depth: number): Claim | null {
     const right = `${path}.${current.id}`
     acquire(right, { ...claim, id: randomUUID() }, depth + 1)
     try {
-      // Another may have replaced it, and given the right back, before we got the right.
+      // Another process may have replaced the claim and released the inner claim before this process got it.
       if (readClaim(path)?.id !== current.id) continue
       replace(path, claim)
       return current
@@ -148,7 +153,7 @@ function readClaim(path: string): Claim | null {
     if (errnoOf(error) === 'ENOENT') return null
     throw error
   }
-  // Only a power cut can leave a claim that does not parse, and no process of that time is left.
+  // Only a power failure can leave a claim that does not parse, and no process survives one.
   return parseClaim(text) ?? UNREADABLE
 }
 

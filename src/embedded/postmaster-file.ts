@@ -1,4 +1,4 @@
-/** What a PostgreSQL server writes about itself into `postmaster.pid`, in its data directory. */
+/** Reads `postmaster.pid`, in which a PostgreSQL server describes itself, from its data directory. */
 
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { errnoOf } from './errors.ts'
 import { isPostgresOn } from './process-identity.ts'
 import { withRightsOf } from './rights.ts'
 
-/** A server as its own file tells of it. */
+/** A server as described by its pid file. */
 export interface Postmaster {
   readonly pid: number
   readonly port: number
@@ -36,16 +36,16 @@ export function parsePostmaster(text: string): Postmaster | null {
   return { pid, port: Number(lines[3] ?? 0), status: (lines[7] ?? '').trim() }
 }
 
-/** The server at work on `pg`, or null when there is none. `pg` must be a real path. */
+/** Returns the server running on `pg`; null if there is none. `pg` must be a real path. */
 export function findRunning(server: Server): Postmaster | null {
   const postmaster = readPostmaster(server)
   return postmaster !== null && isPostgresOn(postmaster.pid, server.pg) ? postmaster : null
 }
 
 /**
- * Forgets a dead server whose pid is taken, by another program or by its own zombie, which PostgreSQL
- * would take for a server and refuse to start. A file that names a dead pid stays: PostgreSQL knows what to do with it. Children
- * a dead server left behind are still noticed, by the shared memory segment that belongs to the directory.
+ * Deletes the pid file of a dead server whose pid is in use by another program or by its own zombie; PostgreSQL would take that
+ * process for a server and refuse to start. A file with an unused pid is kept, since PostgreSQL handles it. Remaining child
+ * processes of a dead server are still detected, by the shared memory segment of the directory.
  */
 export function forgetImpostor({ pg, socketDir, identity }: Server & Pick<DataDirectory, 'socketDir'>): void {
   const postmaster = readPostmaster({ pg, identity })

@@ -1,6 +1,6 @@
 /**
- * One server process, from its launch, or from being found running, to its end. It lives in a session of
- * its own: Ctrl-C in our terminal must reach us and not the database, which is stopped after its users.
+ * One server process, from its launch or adoption to its end. It runs in its own session: Ctrl-C in the terminal must reach
+ * Belfry and not the database, which is stopped after the processes that use it.
  */
 
 import { execFile, spawn } from 'node:child_process'
@@ -18,11 +18,11 @@ import { withRightsOf } from './rights.ts'
 import { boundLog, explainFailure, readLogSince, tellsOfLingering, tellsOfRecovery } from './server-log.ts'
 import { asArguments } from './settings.ts'
 
-/** A server process, started by us or found running. */
+/** A server process that this process started or adopted. */
 export interface RunningServer {
   readonly pid: number
   readonly adopted: boolean
-  /** How long it took to become ready, when it had a crash to recover from. */
+  /** Milliseconds until the server was ready, if it had to recover from a crash; null otherwise. */
   readonly recoveredMs: number | null
   /** Resolves when the process has ended, for whatever reason. */
   readonly ended: Promise<void>
@@ -31,15 +31,15 @@ export interface RunningServer {
 
 const POLL_MS = 10
 const WATCH_ADOPTED_MS = 200
-/** Recovery after a crash replays at most a few gigabytes; a server silent for longer is stuck. */
+/** Crash recovery replays at most a few gigabytes; a server that takes longer is stuck. */
 const READY_TIMEOUT_MS = 10 * 60_000
-/** Children of a killed server notice within moments, and hold its shared memory until then. */
+/** The children of a killed server end within moments and hold its shared memory until then. */
 const LINGER_TIMEOUT_MS = 10_000
 const LINGER_RETRY_MS = 50
 const FAST_SHUTDOWN_MS = 20_000
 const IMMEDIATE_SHUTDOWN_MS = 10_000
 
-/** What it takes to start a server. */
+/** Parameters for starting a server. */
 export interface Launch {
   readonly native: string
   readonly directory: DataDirectory
@@ -61,7 +61,7 @@ export async function launch(options: Launch): Promise<RunningServer> {
   }
 }
 
-/** The running server, or what it said before it ended. */
+/** Returns the running server, or its log output if it ended. */
 async function launchOnce({ native, directory, settings, onStep }: Launch): Promise<RunningServer | string> {
   const startedAt = performance.now()
   const log = openLog(directory)
@@ -106,7 +106,7 @@ async function launchOnce({ native, directory, settings, onStep }: Launch): Prom
   return { pid, adopted: false, recoveredMs, ended: exit, hasEnded: () => ended }
 }
 
-/** Looks after a server that another process of ours started. It is not our child, so it has to be watched. */
+/** Adopts a server that another Belfry process started. It is not a child of this process, so it is polled. */
 export function adopt(pid: number): RunningServer {
   const ended = (async () => {
     while (isAlive(pid)) await delay(WATCH_ADOPTED_MS, undefined, { ref: false })
@@ -114,7 +114,10 @@ export function adopt(pid: number): RunningServer {
   return { pid, adopted: true, recoveredMs: null, ended, hasEnded: () => !isAlive(pid) }
 }
 
-/** Fast shutdown: clients are cut off, everything is flushed. If that hangs, the next start recovers. */
+/**
+ * Requests a fast shutdown: clients are disconnected and all data is flushed. If that hangs, an immediate shutdown follows, and
+ * the next start performs crash recovery.
+ */
 export async function shutDown(server: RunningServer, native: string): Promise<void> {
   await signal(server.pid, 'INT', native)
   if (await endsWithin(server, FAST_SHUTDOWN_MS)) return
@@ -127,7 +130,7 @@ export async function shutDown(server: RunningServer, native: string): Promise<v
   )
 }
 
-/** Waits by looking, which also keeps us alive until the server is down: nothing else here does. */
+/** Polls, which also keeps this process alive until the server has ended: nothing else does. */
 export async function endsWithin(server: RunningServer, limitMs: number): Promise<boolean> {
   const deadline = performance.now() + limitMs
   while (!server.hasEnded()) {
@@ -137,17 +140,17 @@ export async function endsWithin(server: RunningServer, limitMs: number): Promis
   return true
 }
 
-/** Windows has no signals; PostgreSQL brings a stand-in for them. */
+/** Windows has no signals; pg_ctl provides a replacement. */
 async function signal(pid: number, name: 'INT' | 'QUIT', native: string): Promise<void> {
   try {
     if (process.platform === 'win32') await promisify(execFile)(pgCtlIn(native), ['kill', name, String(pid)])
     else process.kill(pid, `SIG${name}`)
   } catch {
-    // It ended by itself meanwhile, or the wait that follows will tell.
+    // The server has ended by itself, or the wait that follows will time out.
   }
 }
 
-/** Opened here and inherited, because the directory may be one that the server itself cannot write to. */
+/** Opened here and inherited, because the server itself may not be able to write to the directory. */
 function openLog(directory: DataDirectory): number {
   const { log, owner } = directory
   try {

@@ -1,4 +1,4 @@
-/** Recognising the servers that this or an earlier process started. */
+/** Recognises PostgreSQL servers that this or an earlier process started. */
 
 import { readlinkSync } from 'node:fs'
 import { isAlive, ps, statOf } from '../runtime/process-identity.ts'
@@ -9,10 +9,10 @@ export function isPostgresOn(pid: number, pgDir: string): boolean {
   if (process.platform === 'win32') return true
   if (process.platform !== 'linux') return ps(pid, 'command=')?.includes(pgDir) ?? false
   try {
-    // A server, and each of its children, has its data directory as the working directory.
+    // The working directory of a server and of its children is the data directory.
     return readlinkSync(`/proc/${pid}/cwd`) === pgDir
   } catch {
-    // Another user's process: its name is all we may see, and being wrong here must mean leaving it alone.
+    // For another user's process only the name is visible. In case of doubt it counts as a server, so that it is left alone.
     return statOf(pid)?.name.startsWith('postgres') ?? false
   }
 }

@@ -1,15 +1,15 @@
-/** A user as the system knows it. */
+/** A user and group of the system. */
 export interface Rights {
   readonly uid: number
   readonly gid: number
 }
 
 /**
- * As root: does something with another user's rights and no others, so that whatever that user has put in the way, a
- * symbolic link above all, leads only where the user may go anyway. Checking first would leave a moment in which it
- * can be exchanged. Who is not root has no other rights than their own, and just does it.
+ * As root, performs `work` with another user's privileges only, so that links which that user may have created lead only where
+ * the user has access anyway. A check beforehand would leave a moment in which a path can be replaced. Without root privileges,
+ * `work` is simply performed.
  *
- * The rights are the whole process's, so `work` must be over when it returns: nothing may be awaited inside.
+ * The privileges apply to the whole process, so `work` must be synchronous.
  */
 export function withRightsOf<T>(who: Rights | null, work: () => T): T {
   const { geteuid, getegid, getgroups, setgroups, setegid, seteuid } = process

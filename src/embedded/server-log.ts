@@ -1,4 +1,4 @@
-/** The server's log: kept within bounds, and read back to learn why a start failed. */
+/** The server's log: bounded in size, and read to explain why a start failed. */
 
 import {
   closeSync,
@@ -20,7 +20,7 @@ const MAX_TAIL_BYTES = 64 * 1024
 
 type Log = Pick<DataDirectory, 'log' | 'owner'>
 
-/** The server appends through a descriptor it keeps, so the file is emptied in place and never renamed. */
+/** The server appends through an open descriptor, so the file is truncated in place and never renamed. */
 export function boundLog({ log, owner }: Log): void {
   withRightsOf(owner, () => {
     const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
@@ -31,7 +31,7 @@ export function boundLog({ log, owner }: Log): void {
   })
 }
 
-/** What was written from byte `from` on, at most the last part of it. */
+/** Returns what was written after byte `from`, at most the last 64 KiB. */
 export function readLogSince({ log, owner }: Log, from: number): string {
   const file = withRightsOf(owner, () => openSync(log, 'r'))
   try {
@@ -48,12 +48,12 @@ export function tellsOfRecovery(text: string): boolean {
   return /was not properly shut down|was interrupted/.test(text)
 }
 
-/** Whether the start failed only because what is left of the last server has not gone yet. */
+/** Whether the start failed only because processes of the previous server still exist. */
 export function tellsOfLingering(text: string): boolean {
   return /pre-existing shared memory block|lock file "[^"]+" already exists/.test(text)
 }
 
-/** Why a server, or initdb, gave up, from what it said. */
+/** Explains from its output why the server or initdb failed. */
 export function explainFailure(
   text: string,
   { root, log }: { root: string; log: string },

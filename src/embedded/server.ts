@@ -1,16 +1,15 @@
 /**
- * The embedded database: a real PostgreSQL that Belfry brings along, starts, and stops.
+ * The embedded database: a PostgreSQL server that Belfry includes, starts and stops.
  *
- * `startEmbeddedPostgres` promises a server that accepts connections on `connectionString`, with the
- * database made, durable settings on, and the data directory held by this process alone:
+ * `startEmbeddedPostgres` returns once a server accepts connections at `connectionString`, with the database created, durable
+ * settings, and the data directory held by this process alone:
+ * - a directory without a database gets one; existing data is opened or rejected, never replaced;
+ * - a server that is still running after its Belfry process ended is adopted with its current settings;
+ * - a server that crashed is started again and recovers; `recoveredMs` is the duration;
+ * - a directory held by another live process is rejected with `data_dir_in_use`, which names that process.
  *
- * - a directory without a database gets one; data that is there is opened or refused, never replaced;
- * - a server that outlived the Belfry that started it is adopted, with the settings it has;
- * - a server that died is started again and recovers, and `recoveredMs` tells how long that took;
- * - a directory held by another live process is refused with `data_dir_in_use`, which names it.
- *
- * States of the server: running → ended (it crashed: `onExit` fires, `restart` brings it back under the
- * same connection string) → running; or running → stopped (`stop`, for good, and the directory is free).
+ * States of the server: running → ended (it crashed: `onExit` fires, `restart` starts it again with the same connection string)
+ * → running; or running → stopped (`stop`, permanently; the directory is released).
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -36,46 +35,46 @@ export { superviseEmbeddedPostgres } from './supervisor.ts'
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string
-  /** The user that root runs the server as; null leaves the choice to the owner of the data. */
+  /** The user that root runs the server as; null to choose by the owner of the data. */
   readonly runAs?: string | null
-  /** Server settings over the defaults, by their PostgreSQL names. */
+  /** Server settings that override the defaults, by their PostgreSQL names. */
   readonly settings?: Record<string, string>
-  /** Hears, in a few words, what is being done while the caller waits. */
+  /** Called with a short description of each step. */
   readonly onStep?: (text: string) => void
 }
 
 /** A running embedded database. */
 export interface EmbeddedPostgres {
-  /** Stays the same for the life of this object, over restarts. */
+  /** Constant for the life of this object, across restarts. */
   readonly connectionString: string
-  /** Such as '18.4'. */
+  /** PostgreSQL version, such as '18.4'. */
   readonly version: string
-  /** The data directory, as an absolute path. */
+  /** Absolute path of the data directory. */
   readonly dataDir: string
-  /** Of the server's main process. */
+  /** Process id of the server's main process. */
   readonly pid: number
-  /** The server was running already. */
+  /** Whether the server was already running. */
   readonly adopted: boolean
-  /** The user that the server runs as when this process is root's, who may not run it; else null. */
+  /** The user that the server runs as if this process is root; null otherwise. */
   readonly runsAs: Identity | null
-  /** The database was made by this start. */
+  /** Whether this start created the database. */
   readonly initialised: boolean
-  /** How long the last start took when it had a crash to recover from, else null. */
+  /** Duration of the last start if it included crash recovery; null otherwise. */
   readonly recoveredMs: number | null
   /** This process's claim on the data directory. */
   readonly owner: Ownership
-  /** Does something in the data directory with the rights of whose it is. It is over when this returns. */
+  /** Performs `work` in the data directory with the privileges of its owner. `work` must be synchronous. */
   withRights<T>(work: () => T): T
-  /** Calls back each time the server ends without having been asked to. Returns how to unsubscribe. */
+  /** Registers a listener for each unexpected end of the server. Returns a function that unsubscribes. */
   onExit(listener: () => void): () => void
   /** Brings the server back after it ended, or stops and starts it. */
   restart(): Promise<void>
-  /** Stops the server in good order and gives the data directory back. May be called twice. */
+  /** Shuts the server down and releases the data directory. Can be called twice. */
   stop(): Promise<void>
 }
 
 const BOUND_LOG_EVERY_MS = 60_000
-/** For a server found on its way up or down to make up its mind. */
+/** Maximum time for a server found starting or stopping to finish. */
 const SETTLE_TIMEOUT_MS = 60_000
 const SETTLE_POLL_MS = 20
 
@@ -92,7 +91,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** Where the server of a directory answers that another process runs; null when none runs there. */
+/** Returns the connection string of a server that another process runs on a directory; null if none runs. */
 export async function runningConnection({
   dataDir,
   runAs = null,
@@ -129,16 +128,16 @@ async function bringUp(
       const connectionString = connectionStringFor(listening, password)
       return new Embedded({ connectionString, version, initialised, owner, start, server })
     } catch (error) {
-      // Found in the moment of its death: the next look finds none, so this comes round at most once.
+      // The server died right after it was found: the next check finds none, so this happens at most once.
       if (server.adopted && server.hasEnded()) continue
-      // An adopted server that does not answer may be doing something worth waiting for: it is left alone.
+      // An adopted server that does not respond may be busy with something important, so it is left running.
       if (!server.adopted) await shutDown(server, native)
       throw refusesConnections(server, directory, error)
     }
   }
 }
 
-/** The server to adopt, once it is ready; or null, once it is certain that none is running. */
+/** Returns the server to adopt, once it is ready; null once it is certain that none is running. */
 async function settle(directory: DataDirectory): Promise<Postmaster | null> {
   const { socketDir } = directory
   const deadline = performance.now() + SETTLE_TIMEOUT_MS
@@ -202,10 +201,10 @@ class Embedded implements EmbeddedPostgres {
   readonly #listeners = new Set<() => void>()
   readonly #logTimer: NodeJS.Timeout
   #server: RunningServer
-  /** Starts and stops take turns, so a stop that arrives during a restart finds a whole server to stop. */
+  /** Starts and stops are serialised, so that a stop during a restart finds a complete server to stop. */
   #turn: Promise<void> = Promise.resolve()
   #stopped: Promise<void> | null = null
-  /** The server whose end is our own doing. */
+  /** The server that this process is shutting down; its end is expected. */
   #dismissed: RunningServer | null = null
 
   constructor({ connectionString, version, initialised, owner, start, server }: Parts) {
@@ -287,7 +286,7 @@ class Embedded implements EmbeddedPostgres {
     try {
       boundLog(this.#start.directory)
     } catch {
-      // A disk too full to keep the old log is reported by what the database itself cannot write.
+      // If the disk is too full to keep the old log, the database reports its own failed writes.
     }
   }
 }

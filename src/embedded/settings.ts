@@ -1,6 +1,6 @@
 /**
- * How the server runs. All settings go on its command line, so they hold whatever postgresql.conf says,
- * and a new release of Belfry brings its own without editing files.
+ * Server settings. All are passed on the command line, so they take precedence over postgresql.conf, and a new release of
+ * Belfry changes them without editing files.
  */
 
 import { totalmem } from 'node:os'
@@ -21,14 +21,14 @@ const DURABLE = {
 
 const TUNED = {
   max_connections: '100',
-  // The shipped builds carry no lz4.
+  // The included builds lack lz4.
   wal_compression: 'pglz',
   max_wal_size: '2GB',
   min_wal_size: '256MB',
-  // Compiling a plan takes longer than any statement of ours runs.
+  // JIT compilation takes longer than any of Belfry's statements.
   jit: 'off',
   random_page_cost: '1.1',
-  // Small hot tables turn over all the time: look often, and do little each time.
+  // Small tables change constantly: vacuum often, with little work each time.
   autovacuum_naptime: '15s',
   autovacuum_max_workers: '2',
   autovacuum_vacuum_scale_factor: '0.1',
@@ -42,11 +42,11 @@ const QUIET = {
   cluster_name: 'belfry',
   log_line_prefix: '%m [%p] ',
   log_checkpoints: 'off',
-  // A failed statement is ours to report; its text may hold what users keep in their tasks.
+  // Belfry reports failed statements itself; their text can contain data of users.
   log_min_error_statement: 'panic',
 }
 
-/** TLS stays off and only this machine is listened to: the shipped OpenSSL is not one to expose. */
+/** TLS is off and the server accepts only local connections: the included OpenSSL must not be exposed to a network. */
 export function settingsFor(listening: Listening, extra: Record<string, string>): Record<string, string> {
   return {
     ...DURABLE,

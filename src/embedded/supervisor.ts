@@ -1,18 +1,17 @@
 /**
- * Brings the embedded database back when it dies under us, so that a killed server is a pause and not
- * the end. Attempts are bounded: they are counted until the server has stayed up for a while, so one that
- * keeps dying is given up on, and the caller is told.
+ * Restarts the embedded database when it dies, so that a killed server causes only an interruption. Attempts are counted until
+ * the server has been up for a while: after too many, the supervisor gives up and informs the caller.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EmbeddedPostgres } from './server.ts'
 
 export interface SupervisorOptions {
-  /** Hears what happened, one sentence at a time. */
+  /** Called with one sentence per event. */
   readonly log: (text: string) => void
-  /** Called once, when the database will not be brought back any more. */
+  /** Called once, when the supervisor gives up. */
   readonly onGivenUp: (error: unknown) => void
-  /** How long to wait before an attempt, the first being 1. */
+  /** Returns the delay before an attempt; the first attempt is 1. */
   readonly delayMs?: (attempt: number) => number
 }
 
@@ -21,7 +20,7 @@ const FIRST_DELAY_MS = 100
 const MAX_DELAY_MS = 5_000
 const STABLE_AFTER_MS = 60_000
 
-/** No wait before the first try: most servers that die once come back at once. */
+/** No delay before the first attempt: most servers that die once start again immediately. */
 export function restartDelayMs(attempt: number): number {
   return attempt <= 1 ? 0 : Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 2))
 }
@@ -56,7 +55,7 @@ export function superviseEmbeddedPostgres(server: EmbeddedPostgres, options: Sup
     onGivenUp(failure)
   }
 
-  // A server that dies again before the last restart is over must not be missed: `down` says it has.
+  // `down` records an end of the server during a restart, so that it is not missed.
   const keepUp = async () => {
     restarting = true
     while (down && !stopped.signal.aborted) {
@@ -69,7 +68,7 @@ export function superviseEmbeddedPostgres(server: EmbeddedPostgres, options: Sup
 
   const unsubscribe = server.onExit(() => {
     down = true
-    if (!restarting) keepUp().catch(() => {}) // Only a wait cut short by the end of supervision gets here.
+    if (!restarting) keepUp().catch(() => {}) // Only a delay aborted by the end of supervision gets here.
   })
   return () => {
     unsubscribe()

@@ -1,4 +1,4 @@
-/** What the tests of the embedded database share: directories, and Belfry processes that can be killed. */
+/** Shared by the tests of the embedded database: directories, and Belfry processes that can be killed. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { isAlive } from '../runtime/process-identity.ts'
 export const isRoot = process.getuid?.() === 0
 const DEADLINE_MS = 60_000
 
-/** A new directory that every user may pass, as /var/lib would be. */
+/** Returns a new directory that all users can pass, like /var/lib. */
 export function aDirectory(): string {
   const dir = mkdtempSync(join(inject('scratch'), 'embedded-'))
   chmodSync(dir, 0o755)
@@ -32,7 +32,7 @@ export async function query(connectionString: string, text: string): Promise<Rec
   }
 }
 
-/** Waits for what is expected to become true shortly; fails when it does not. */
+/** Waits until a condition is true; fails after a timeout. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS
   while (!(await isTrue())) {
@@ -43,7 +43,7 @@ export async function until(what: string, isTrue: () => boolean | Promise<boolea
 
 export const untilDead = (pid: number) => until(`process ${pid} is gone`, () => !isAlive(pid))
 
-/** What the program below prints, as one line of JSON. */
+/** Output of the program below, as one line of JSON. */
 export interface Told {
   readonly pid: number
   readonly databasePid?: number
@@ -54,7 +54,7 @@ export interface Told {
   readonly message?: string
 }
 
-/** Starts the database, or only claims the directory, tells how that went, and stays until its stdin closes. */
+/** Starts the database or only claims the directory, prints the result, and waits until its stdin is closed. */
 const PROGRAM = `
 import { claimOwnership, startEmbeddedPostgres } from './server.ts'
 const [mode, dataDir] = process.argv.slice(2)
@@ -78,7 +78,7 @@ try {
   process.exit(1)
 }`
 
-/** The program, built where it finds our dependencies. `remove` deletes it. */
+/** Builds the program in a place where Node.js finds the dependencies. `remove` deletes it. */
 export async function buildProgram(): Promise<{ path: string; remove: () => void }> {
   const here = fileURLToPath(new URL('.', import.meta.url))
   const cache = join(here, '../../node_modules/.cache')
@@ -100,9 +100,9 @@ export async function buildProgram(): Promise<{ path: string; remove: () => void
 export interface Running {
   readonly child: ChildProcess
   readonly told: Promise<Told>
-  /** Lets it stop in good order. */
+  /** Closes its stdin, so that it shuts down properly. */
   finish(): Promise<void>
-  /** As a crash would. */
+  /** Kills the process without cleanup, as a crash would. */
   kill(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import type { Outcome } from '../core/run/outcome.ts'
 import { ActionEnd } from '../sdk/attempt.ts'
 
-/** What an executor says about an attempt, as it is reported. */
+/** Converts an executor's outcome to the end that the worker reports. */
 export function endOf(outcome: Outcome): ActionEnd {
   switch (outcome.kind) {
     case 'completed':

@@ -1,6 +1,6 @@
 /**
- * Calls that a remote worker makes: what a node would do, with what the api node has given for each. A worker has no signing secrets; it
- * sends the signature that it was given with exactly the request that was signed.
+ * Calls made by a remote worker: like those of a node, but with data that the API node provides for each run. A worker has no
+ * signing secrets; it sends the signature it was given with exactly the request that was signed.
  */
 import type { Action } from '../core/action/action.ts'
 import { originOf } from '../core/action/call-target.ts'
@@ -18,24 +18,24 @@ import { sleep } from '../worker/executors/sleep.ts'
 import { endOf } from './action-end.ts'
 import type { GivenActionRun } from './given.ts'
 
-/** Where calls may go, and who they say they are from. */
+/** Network permissions and identification of calls. */
 export interface CallsOptions {
-  /** Whether they may reach loopback and private networks. */
+  /** Whether calls can reach loopback and private networks. */
   readonly allowPrivate: boolean
-  /** Networks among those that they may reach anyway. */
+  /** Private networks that calls can reach anyway. */
   readonly allowedNetworks: readonly Network[]
-  /** Sent as `user-agent`. */
+  /** Value of the header `user-agent`. */
   readonly userAgent: string
 }
 
-/** What was signed for a run. */
+/** The signed parts of a run's request. */
 interface Signed {
   readonly origin: string | null
   readonly body: string
   readonly signature: string | null
 }
 
-/** The name of a project that confines nothing. */
+/** Name that stands for a project without restrictions on networks. */
 const UNCONFINED = '*'
 
 export class Calls {
@@ -45,7 +45,7 @@ export class Calls {
   readonly #signed = new Map<string, Signed>()
 
   constructor({ allowPrivate, allowedNetworks, userAgent }: CallsOptions) {
-    // A worker serves one project, whose networks come with each run: they stand for the project here.
+    // A worker serves one project, whose networks come with each run. The list of networks serves as the project name here.
     const projectNetworks = {
       of: (name: string) => (name === UNCONFINED ? undefined : confinementOf(name.split(' '))),
     }
@@ -107,7 +107,7 @@ function contextOf(run: GivenActionRun, { signal, log }: HandlerContext): Attemp
       redactWith: () => {},
       room: () => null,
     },
-    // What is signed carries this instant; it is not followed further, because a call does not take long.
+    // The signature covers this instant. The clock does not advance, because a call does not take long.
     now: () => now,
     isLost: false,
   }

@@ -1,9 +1,12 @@
-/** Reads a file from an api node, by an address that was signed for one attempt. It is read as it comes and never whole in memory. */
+/**
+ * Reads a file from an API node, at an address signed for one attempt. The file is streamed and never held in memory as a
+ * whole.
+ */
 import http from 'node:http'
 import https from 'node:https'
 import type { StopSignal } from '../runtime/stop-signal.ts'
 
-/** Where to read from, and whom to trust. */
+/** Source and certificates of a download. */
 export interface DownloadOptions {
   /** Addresses of the same file on several servers, which are tried in turn. */
   readonly urls: readonly string[]
@@ -12,12 +15,12 @@ export interface DownloadOptions {
   readonly signal: StopSignal
 }
 
-/** A server refuses the address, and any other would. */
+/** A server rejected the address, and every other server would too. */
 export class DownloadRefused extends Error {
   override readonly name = 'DownloadRefused'
 }
 
-/** A server has too much to do, and says when to come again. */
+/** A server is overloaded; `waitMs` is the delay before the next attempt. */
 class Busy extends Error {
   readonly waitMs: number
 
@@ -28,15 +31,15 @@ class Busy extends Error {
   }
 }
 
-/** A server that sends nothing for so long is given up. */
+/** Timeout for a server that sends no data. */
 const SILENT_MS = 15_000
-/** For so long it is tried to begin or continue a download that brings nothing. A server that is started again is back before. */
+/** How long a download is retried without receiving data. A server that is restarted is back sooner. */
 const PATIENCE_MS = 60_000
 const BACKOFF_MS = { first: 200, longest: 3_000, busiest: 10_000 }
 
 /**
- * The bytes of the file. What breaks off goes on where it was. When a whole fleet wants a file at once its turn may take minutes: whoever
- * is told to come again does so until the address expires, or the attempt ends.
+ * Yields the bytes of the file. An interrupted download resumes where it stopped. If a whole fleet wants a file at once, busy
+ * servers can postpone a download for minutes: it is retried until the address expires or the attempt ends.
  */
 export async function* download(options: DownloadOptions): AsyncGenerator<Buffer, void, undefined> {
   let received = 0
@@ -91,7 +94,7 @@ function open(
   })
 }
 
-/** Ends early when the attempt does. */
+/** Waits, or returns early if the attempt is stopped. */
 const pause = (ms: number, signal: StopSignal) =>
   new Promise<void>((resolve) => {
     const end = () => {

@@ -1,6 +1,6 @@
 /**
- * The worker of `belfry worker`: a worker like any other that speaks HTTP to Belfry, which performs actions besides handlers. Programs run
- * in processes of their own, calls are made in this one.
+ * The worker of `belfry worker`: a remote worker that performs actions in addition to handlers. Programs run in separate
+ * processes, calls in this one.
  */
 import type { RemoteAction } from '../core/run/own-labels.ts'
 import { LOOK_EVERY_MS } from '../programs/programs.ts'
@@ -9,18 +9,18 @@ import type { Calls } from './calls.ts'
 import { isOfAction } from './given.ts'
 import { Runners, type RunnersOptions } from './runners.ts'
 
-/** What a worker performs besides handlers. */
+/** Options for performing actions in addition to handlers. */
 export interface FleetOptions extends WorkerOptions {
   readonly version: string
-  /** How it runs programs; null where it cannot. */
+  /** How to run programs; null if the worker does not run them. */
   readonly programs: Omit<RunnersOptions, 'certainForMs' | 'maxLogBytes'> | null
-  /** Programs of this machine that it runs. */
+  /** Commands of this machine that tasks can run. */
   readonly commands: readonly string[]
-  /** Looks for them again. */
+  /** Searches for the commands again. */
   findCommands(): Promise<readonly string[]>
-  /** How it makes calls; null where it does not. */
+  /** Makes calls; null if the worker does not make them. */
   readonly calls: Calls | null
-  /** Belfry knows the worker. */
+  /** Called once Belfry has registered the worker. */
   onStarted(id: string): void
 }
 
@@ -30,7 +30,7 @@ export class FleetWorker extends Worker {
   readonly #findCommands: () => Promise<readonly string[]>
   readonly #onStarted: (id: string) => void
   #commands: readonly string[]
-  /** Those that Belfry knows of. */
+  /** The commands last reported to Belfry. */
   #told: readonly string[] = []
 
   constructor({ programs, commands, findCommands, calls, onStarted, ...options }: FleetOptions) {

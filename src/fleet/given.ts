@@ -1,9 +1,9 @@
-/** Runs of actions as an api node gives them out; docs/reference/worker-protocol.md explains the members. */
+/** Runs of actions as an API node assigns them; docs/reference/worker-protocol.md explains the fields. */
 import type { Action } from '../core/action/action.ts'
 import type { GivenRun } from '../sdk/worker.ts'
 import type { GivenCall, GivenProgram } from '../transport/remote-workers.ts'
 
-/** A run with what performing its action needs. */
+/** A run with the data that its action needs. */
 export interface GivenActionRun extends GivenRun {
   readonly action: Action
   readonly program: GivenProgram | null

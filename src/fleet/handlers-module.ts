@@ -1,4 +1,7 @@
-/** Handlers of `belfry worker --handlers MODULE`: the functions that a module exports, or that its default export holds. */
+/**
+ * Loads handlers for `belfry worker --handlers MODULE`: the functions that a module exports, or that its default export
+ * contains.
+ */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Handler } from '../sdk/worker.ts'
@@ -21,7 +24,7 @@ export async function loadHandlers(path: string, cwd: string): Promise<Handlers>
     throw new HandlersError(`The module ${file} cannot be loaded: ${message}`, { cause: error })
   }
   const handlers = new Map([...functionsOf(exported['default']), ...functionsOf(exported)])
-  // The name of a default export is not one that a task would ask for.
+  // `default` is not a name that a task would use.
   handlers.delete('default')
   if (handlers.size === 0)
     throw new HandlersError(

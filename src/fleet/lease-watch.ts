@@ -1,9 +1,9 @@
 /**
- * For how long a runner may go on. The worker that started it says so every second; when it falls silent, because it hangs, is stopped or
- * dead, the program ends before the attempt can have gone to another worker.
+ * Limits how long a runner continues. The worker that started it renews the limit every second. If the worker hangs, is stopped
+ * or dies, the program ends before the attempt can go to another worker.
  *
- * It says until when, by the clock that all processes of a machine share: a machine with much to do may let a word wait in the pipe for
- * seconds, and then it must count neither for longer than it was meant nor as silence.
+ * The worker sends the end of the lease by a clock that all processes of a machine share. On a busy machine a message can wait
+ * in the pipe for seconds; such a delay must neither extend the lease nor count as silence.
  */
 export class LeaseWatch {
   readonly #onOver: () => void
@@ -14,11 +14,11 @@ export class LeaseWatch {
     this.#onOver = onOver
   }
 
-  /** The attempt is ours until then, whatever was said before. */
+  /** Sets a new end of the lease, in place of the previous one. */
   renew(certainUntil: number): void {
     clearTimeout(this.#timer)
     this.#until = certainUntil
-    // What has arrived meanwhile is read between a timer and the check.
+    // `setImmediate` allows messages that have already arrived to be read before the check.
     this.#timer = setTimeout(
       () => setImmediate(() => this.#check()),
       Math.max(0, certainUntil - monotonicMs()),
@@ -37,5 +37,5 @@ export class LeaseWatch {
 
 const NS_PER_MS = 1e6
 
-/** The instant on a clock that is never set, and is the same for all processes of a machine. */
+/** Returns the time of a clock that is never set and that all processes of a machine share. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / NS_PER_MS

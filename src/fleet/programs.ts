@@ -1,4 +1,4 @@
-/** Whether programs can run on this machine, how, and which of its own commands. */
+/** Determines whether and how programs can run on this machine, and which of its commands. */
 import { findCommands } from '../programs/allowed-commands.ts'
 import {
   besideCache,
@@ -10,23 +10,26 @@ import {
 } from '../programs/programs.ts'
 import { detectSandbox } from '../sandbox/detect.ts'
 
-/** What was found. */
+/** Result of the search. */
 export interface FoundPrograms {
   readonly state: ProgramsState
-  /** How to run them; null where they cannot run. */
+  /** How to run programs; null if they cannot run. */
   readonly settings: ProgramSettings | null
-  /** Whether they run without a sandbox where there is none. */
+  /** Whether programs run without a sandbox if none works. */
   readonly allowNone: boolean
-  /** Where runners keep what programs need while they run; null for the system's folder for temporary files. */
+  /** Folder for temporary data of programs; null for the system's temporary folder. */
   readonly directory: string | null
-  /** Those of this machine that tasks can run. */
+  /** Commands of this machine that tasks can run. */
   readonly commands: readonly string[]
 }
 
-/** Belfry ends an attempt ten seconds after its timeout: by then nothing of it is left. */
+/** Belfry ends an attempt ten seconds after its timeout; the program must have ended by then. */
 const LONGEST_GRACE_MS = 7_000
 
-/** Whoever starts a worker wants it to run programs, if a sandbox works. */
+/**
+ * Enables programs if a sandbox works, unless the configuration turns them off: a user who starts a worker wants it to run
+ * programs.
+ */
 export async function findPrograms(config: ProgramConfig, reachesPrivate: boolean): Promise<FoundPrograms> {
   const allowNone = config.execWithoutSandbox
   if (config.exec === 'off') {

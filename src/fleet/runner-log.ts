@@ -1,4 +1,7 @@
-/** Sends what a program writes to Belfry while it runs, with the token of its attempt. A program that writes faster than that waits. */
+/**
+ * Sends the output of a program to Belfry while it runs, with the token of its attempt. A program that writes faster than the
+ * log can be sent is paused.
+ */
 import { StreamText } from '../logs/stream-text.ts'
 import type { OutputLog } from '../programs/program-runner.ts'
 import type { Connection } from '../sdk/connection.ts'
@@ -10,15 +13,15 @@ export interface RunnerLogOptions {
   readonly token: string
   readonly run: { readonly runId: string; readonly fence: number }
   readonly maxBytes: number
-  /** Belfry says that the attempt is over. */
+  /** Called when Belfry reports that the attempt is over. */
   onGone(): void
 }
 
-/** What may wait to be sent before the program waits too. */
+/** Amount of unsent output beyond which the program is paused. */
 const MAX_WAITING_CHARACTERS = 256 * 1024
-/** How often the beginning of a line is looked at that has waited for its end. */
+/** Interval for sending a line whose end has not been written yet. */
 const SETTLE_MS = 250
-/** The end of the log is sent for so long; the run does not fail because of it. */
+/** Maximum time for sending the end of the log; exceeding it does not fail the run. */
 const LONGEST_END_MS = 5_000
 
 const STREAMS = ['stdout', 'stderr'] as const
@@ -55,7 +58,7 @@ export class RunnerLog implements OutputLog {
     return isRoom ? null : this.#sender.untilFits(this.#log, Number.POSITIVE_INFINITY, MAX_WAITING_CHARACTERS)
   }
 
-  /** Resolves when everything is stored, or cannot be in time. */
+  /** Resolves when the whole log is stored, or when the time is over. */
   async end(): Promise<void> {
     clearInterval(this.#settling)
     for (const stream of STREAMS) this.#add(stream, this.#texts[stream].end(Date.now()))

@@ -1,6 +1,7 @@
 /**
- * What a worker and a runner say to each other: lines of JSON, through the runner's standard input and output. The token of the attempt, the
- * address of the program and the ids of the host and of the task come in the runner's environment instead, which holds nothing else.
+ * Messages between a worker and a runner: lines of JSON on the runner's standard input and output. The token of the attempt,
+ * the address of the program and the ids of the host and of the task are passed in the runner's environment instead, which
+ * contains nothing else.
  */
 import type { ExecAction } from '../core/action/action.ts'
 import type { ProgramSettings } from '../programs/programs.ts'
@@ -8,22 +9,22 @@ import type { Report } from '../sdk/attempt.ts'
 import type { StopReason } from '../sdk/worker.ts'
 import type { GivenProgram } from '../transport/remote-workers.ts'
 
-/** A program that must stop because the lease may be lost has so long: everything has ended before somebody else begins. */
+/** Time for a program to stop if the lease may be lost: it must end before another worker starts the run. */
 export const URGENT_MS = 1_500
 
-/** The variables of a runner. */
+/** Environment variables of a runner. */
 export const VARIABLES = {
   hostId: 'BELFRY_HOST_ID',
   tracingId: 'BELFRY_TRACING_ID',
   attemptToken: 'BELFRY_ATTEMPT_TOKEN',
-  /** Where the program is downloaded from; not set for a command. */
+  /** Address of the program; not set for a command. */
   fileUrl: 'BELFRY_FILE_URL',
 } as const
 
 /** The first line: what to run. */
 export interface Job {
   readonly servers: readonly string[]
-  /** Certificates to trust, in PEM form. */
+  /** Certificates to trust, in PEM form; null for those of Node.js. */
   readonly ca: string | null
   readonly run: {
     readonly runId: string
@@ -37,17 +38,20 @@ export interface Job {
   readonly action: ExecAction
   readonly files: GivenProgram['files']
   readonly settings: ProgramSettings
-  /** Whether programs run without a sandbox where there is none. */
+  /** Whether programs run without a sandbox if none works. */
   readonly allowNone: boolean
-  /** Where to keep what the program needs while it runs; null for the system's folder for temporary files. */
+  /** Folder for temporary data of the program; null for the system's temporary folder. */
   readonly directory: string | null
-  /** What is kept of the log of an attempt. */
+  /** Maximum size of the log of an attempt. */
   readonly maxLogBytes: number
 }
 
 /** Every further line to a runner. */
 export type Word =
-  /** Until then, by `monotonicMs`, the attempt is this worker's for sure; without a further word the program must end before. */
+  /**
+   * Until when the attempt certainly belongs to this worker, by `monotonicMs`. Unless renewed, the program must end before
+   * then.
+   */
   { readonly certainUntil: number } | { readonly stop: StopReason }
 
 /** The last line from a runner. */
@@ -55,7 +59,7 @@ export interface Ended {
   readonly end: Omit<Report, 'runId' | 'fence' | 'log'>
 }
 
-/** Reads lines from a stream, each as JSON. A line that is none ends the reading. */
+/** Reads a stream of JSON lines. A line that is not JSON ends the iteration with an error. */
 export async function* wordsIn<T>(
   stream: AsyncIterable<Buffer | string>,
 ): AsyncGenerator<T, void, undefined> {

@@ -1,6 +1,6 @@
 /**
- * A runner: the process that runs one attempt of a program. What it may do beyond that follows from its environment, which holds the token of
- * the attempt and the address of the program, and nothing else. The program gets none of these: its environment is made anew.
+ * A runner: the process that runs one attempt of a program. Its permissions come from its environment, which contains only the
+ * token of the attempt and the address of the program. The program inherits neither: its environment is created from scratch.
  */
 import { FileCache } from '../programs/file-cache.ts'
 import { type ProgramFile, ProgramRunner } from '../programs/program-runner.ts'
@@ -27,7 +27,7 @@ async function perform(job: Job): Promise<void> {
   const stop = (why: StopReason) => {
     if (why === 'lease_lost' && !isLost) {
       isLost = true
-      // With this process everything ends that it has started.
+      // The end of this process ends everything that it has started.
       setTimeout(() => tell({ outcome: 'lost' }, 1), URGENT_MS)
     }
     stopping.abort()
@@ -57,13 +57,13 @@ async function perform(job: Job): Promise<void> {
   tell(endOf(outcome).report, 0)
 }
 
-/** The last word. */
+/** Sends the result and exits. */
 function tell(end: Ended['end'], exitCode: number): void {
   const ended: Ended = { end }
   process.stdout.write(`${JSON.stringify(ended)}\n`, () => process.exit(exitCode))
 }
 
-/** Hears the worker until its end, which is the end of the attempt. */
+/** Processes messages of the worker. The end of the stream means that the worker has ended, which ends the attempt. */
 async function listen(watch: LeaseWatch, stop: (why: StopReason) => void): Promise<void> {
   try {
     for await (const word of words) {
@@ -75,7 +75,7 @@ async function listen(watch: LeaseWatch, stop: (why: StopReason) => void): Promi
   }
 }
 
-/** The files of the program by their ids. The address of the program itself comes in the environment. */
+/** Returns the files of the program by id. The address of the program itself comes from the environment. */
 function filesOf({ servers, ca, files }: Job, signal: AbortSignal): ReadonlyMap<string, ProgramFile> {
   const addressed = files.map(({ url, ...file }, i): [string, ProgramFile] => {
     const own = i === 0 ? process.env[VARIABLES.fileUrl] : undefined

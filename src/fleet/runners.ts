@@ -1,8 +1,8 @@
 /**
- * Runs each attempt of a program in a process of its own, a runner: it downloads, starts the sandbox and sends the log. It is given what
- * its attempt needs and nothing else of this worker, neither its token nor its environment. This side tells it for how long the attempt is
- * ours for sure, tells it to stop, and makes an end of it when it does not. When this process dies, runners hear the end of their
- * input and stop their programs.
+ * Runs each attempt of a program in a separate process, the runner, which downloads the program, starts the sandbox and sends
+ * the log. A runner gets only what its attempt needs: neither the token nor the environment of this worker. The worker tells it
+ * until when the attempt certainly belongs to the worker, asks it to stop, and kills it if it does not. If the worker dies, its
+ * runners see the end of their input and stop their programs.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { ExecAction } from '../core/action/action.ts'
@@ -13,21 +13,21 @@ import type { GivenActionRun } from './given.ts'
 import { monotonicMs } from './lease-watch.ts'
 import { type Ended, type Job, URGENT_MS, VARIABLES, type Word, wordsIn } from './runner-words.ts'
 
-/** What all runners of a worker have in common. */
+/** Settings that all runners of a worker share. */
 export interface RunnersOptions extends Pick<Job, 'servers' | 'ca' | 'settings' | 'allowNone' | 'directory'> {
-  /** The program of runners. */
+  /** Path of the runner's program. */
   readonly entry: string
-  /** What Belfry keeps of the log of an attempt. */
+  /** Maximum size of the log of an attempt. */
   maxLogBytes(): number
-  /** For how long the runs of this worker are its own for sure. */
+  /** How long the runs of this worker certainly still belong to it. */
   certainForMs(): number
 }
 
-/** How long after its program a runner is killed, with everything that it has started. */
+/** Time between the latest end of the program and the kill of its runner with all its processes. */
 const KILL_MARGIN_MS = 2_000
-/** It takes this long at most until a killed runner is gone. */
+/** Maximum time until a killed runner has ended. */
 const GONE_MS = 1_500
-/** How often runners hear that the attempt is still ours. */
+/** Interval for renewing a runner's lease. */
 const WORD_MS = 1_000
 const MAX_COMPLAINT_CHARACTERS = 2_000
 
@@ -38,7 +38,7 @@ export class Runners {
     this.#options = options
   }
 
-  /** An attempt that was told to stop has ended after so long. */
+  /** Maximum time until an attempt that was asked to stop has ended. */
   get longestStopMs(): number {
     return this.#options.settings.graceMs + KILL_MARGIN_MS + GONE_MS
   }
@@ -81,10 +81,10 @@ export class Runners {
       },
       cwd: '/',
       stdio: ['pipe', 'pipe', 'pipe'],
-      // What interrupts this process at a terminal is for this process to deal with.
+      // A separate process group: Ctrl-C at a terminal must reach only this process.
       detached: true,
     })
-    // It may have ended before it was told everything.
+    // The runner may end before it has read everything.
     runner.stdin?.on('error', () => {})
     return runner
   }
@@ -100,7 +100,7 @@ export class Runners {
   }
 }
 
-/** What a runner said last, or what its silence means. Resolves when it is gone. */
+/** Returns the runner's last message, or an error if there was none. Resolves when the runner has ended. */
 async function endOf(runner: ChildProcess): Promise<ActionEnd> {
   const { stdout, stderr } = runner
   let complaint = ''
@@ -126,7 +126,7 @@ async function lastWord(stream: AsyncIterable<Buffer>): Promise<Ended | null> {
   try {
     for await (const word of wordsIn<Ended>(stream)) last = word
   } catch {
-    // What is no word is as good as none: how it ended says the rest.
+    // Invalid output counts as none; the exit status is reported instead.
   }
   return last
 }

@@ -1,16 +1,17 @@
 /**
- * The commands of this machine that tasks may run: those that the operator names, one by one or by a pattern in the last part of a path
- * (`/opt/backup/*`), as far as they are there. What is not there is not offered, so that its runs wait for a machine that has it.
+ * Commands of this machine that tasks can run: those that the operator allows, by path or by a pattern in the last segment of a
+ * path (`/opt/backup/*`), if they exist. Commands that do not exist are not offered, so that their runs wait for a machine that
+ * has them.
  */
 import { access, constants, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-/** Commands that one worker offers; more are left out, in the order of their names. */
+/** Maximum number of commands that one worker offers; the first ones by name are kept. */
 export const MAX_COMMANDS = 1_000
 
 export const isPattern = (path: string): boolean => basename(path).includes('*')
 
-/** Whether a path is one that the operator allows, whatever is there. */
+/** Whether the operator allows a path, regardless of whether it exists. */
 export const isAllowed = (allowed: readonly string[], path: string): boolean =>
   allowed.some((one) => (isPattern(one) ? matches(one, path) : one === path))
 
@@ -18,13 +19,13 @@ function matches(pattern: string, path: string): boolean {
   return dirname(pattern) === dirname(path) && nameRule(basename(pattern)).test(basename(path))
 }
 
-/** A star stands for any characters of a name; a name that begins with a dot is only meant where the pattern begins with one. */
+/** A star matches any characters of a name. A name that begins with a dot matches only if the pattern begins with a dot. */
 function nameRule(pattern: string): RegExp {
   const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${pattern.startsWith('*') ? '(?!\\.)' : ''}${parts.join('[^/]*')}$`)
 }
 
-/** Those that are there and can be executed. */
+/** Returns the allowed commands that exist and are executable. */
 export async function findCommands(allowed: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     allowed.map(async (one) => {

@@ -1,7 +1,7 @@
 /**
- * Uploaded files on the disk of a worker, by the hash of their content. A file is verified before each use, so whatever a crash, a disk
- * or another process has left behind is found and fetched again. Any number of processes can share a folder: a file appears under its name
- * only when it is complete, and what was used lately is not removed, also not by another process.
+ * Cache of uploaded files on a worker's disk, by the hash of their content. A file is verified before each use, so damage by a
+ * crash, a disk or another process is detected and the file is fetched again. Several processes can share a folder: a file
+ * appears under its name only once complete, and no process removes recently used files.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -11,11 +11,11 @@ import { pipeline } from 'node:stream/promises'
 
 export interface FileCacheOptions {
   readonly folder: string
-  /** What the files may take up together. Those in use are kept beyond that. */
+  /** Maximum total size. Files in use are kept even beyond it. */
   readonly maxBytes: number
 }
 
-/** A file as it must be, and where its bytes are. */
+/** A file with its expected content, and a function that reads it from storage. */
 export interface WantedFile {
   readonly sha256: string
   readonly size: number
@@ -23,20 +23,20 @@ export interface WantedFile {
   read(): AsyncIterable<Buffer>
 }
 
-/** What was fetched is not what was wanted. */
+/** The fetched content does not match the expected size and hash. */
 export class DamagedFile extends Error {
   override readonly name = 'DamagedFile'
 }
 
-/** A file is not removed for so long after a use began. */
+/** Minimum time that a file is kept after its last use began. */
 const KEPT_MS = 60_000
-/** A download that did not end within this time was left behind by a process that died. */
+/** A download older than this was abandoned by a process that died. */
 const ABANDONED_MS = 24 * 3_600_000
-/** Files that are looked at when room is made. */
+/** Maximum number of files examined when making room. */
 const MAX_FILES = 10_000
 const NAME = /^[0-9a-f]{64}$/
 const PART = /^[0-9a-f-]{36}\.part$/
-/** As the sandbox needs it to give it to programs without a copy. */
+/** Required for the sandbox to provide the file to programs without copying it. */
 const MODE = 0o755
 const READ_BYTES = 1024 * 1024
 
@@ -54,7 +54,10 @@ export class FileCache {
     return this.#options.folder
   }
 
-  /** The path of a file whose content is certain. It stays there for a minute, for whoever links or copies it. */
+  /**
+   * Returns the path of a file with verified content. The file stays there for at least a minute, so that the caller can link
+   * or copy it.
+   */
   get(wanted: WantedFile): Promise<string> {
     const { sha256 } = wanted
     const opening =
@@ -72,7 +75,7 @@ export class FileCache {
     return path
   }
 
-  /** The time of use is noted first, so that nobody removes the file while it is looked at. */
+  /** Updates the time of use first, so that no process removes the file during verification. */
   async #isGood(path: string, { sha256, size }: WantedFile): Promise<boolean> {
     try {
       const now = new Date()
@@ -99,7 +102,10 @@ export class FileCache {
     }
   }
 
-  /** Removes what was used longest ago until there is room. Several processes at once remove no more than necessary by much. */
+  /**
+   * Removes the least recently used files until there is room. Several processes doing so at once remove little more than
+   * necessary.
+   */
   async #makeRoom(bytes: number): Promise<void> {
     const { folder, maxBytes } = this.#options
     const files = await this.#files()

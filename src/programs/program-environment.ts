@@ -1,7 +1,7 @@
-/** The variables by which a program knows which run it is. Users cannot set them. */
+/** Environment variables that identify the run to its program. Users cannot set them. */
 import { utc } from '../core/values/utc.ts'
 
-/** What a program is told about its attempt. */
+/** Identity of an attempt. */
 export interface ProgramIdentity {
   readonly runId: string
   readonly taskId: string

@@ -1,17 +1,17 @@
-/** What a program may use on this worker: what its task asks for, within what the worker allows. */
+/** Resource limits of a program: the limits of its task, up to the maxima of this worker. */
 import type { ExecLimits } from '../core/action/action.ts'
 import { askedLimits, exceededLimits, type LimitValues } from '../core/action/exec-limits.ts'
 import type { ProgramLimits } from '../sandbox/sandbox.ts'
 
-/** What the operator of the worker allows. */
+/** Limits configured by the operator of the worker. */
 export interface LimitSettings {
-  /** Of tasks that say nothing. */
+  /** For tasks that set no limits. */
   readonly defaults: LimitValues
   readonly maxima: LimitValues
   readonly outputBytes: number
 }
 
-/** Of each process: enough for servers of tests and package managers, and nothing a task needs to choose. */
+/** Maximum number of open files per process: enough for test servers and package managers, so tasks cannot configure it. */
 const OPEN_FILES = 1_024
 
 export function limitsOf(
@@ -30,7 +30,7 @@ export function limitsOf(
   }
 }
 
-/** What the log of an attempt says about limits that this worker lowers; null where it lowers none. */
+/** Returns a line for the log of an attempt about limits that this worker lowers; null if it lowers none. */
 export function loweredNote(limits: ExecLimits | undefined, { maxima }: LimitSettings): string | null {
   const lowered = exceededLimits(limits, maxima).map(
     ({ name, asked, most, setting }) => `${name} ${asked} to ${most} (${setting})`,

@@ -1,4 +1,4 @@
-/** What the end of a program means for its attempt. Pure. */
+/** Converts the end of a program to the outcome of its attempt. Pure. */
 import type { ExitCodes } from '../core/action/action.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import { bytesText } from '../core/values/bytes.ts'
@@ -8,11 +8,11 @@ import type { ProgramEnd } from '../sandbox/sandbox.ts'
 export interface EndedProgram {
   readonly end: ProgramEnd
   readonly exitCodes: ExitCodes | undefined
-  /** The limit that applied, in bytes. */
+  /** The memory limit that applied. */
   readonly memoryBytes: number
   readonly outputBytes: number
   readonly output: unknown
-  /** What it wrote last to standard error. */
+  /** The last line written to standard error. */
   readonly lastError: string
 }
 
@@ -52,7 +52,7 @@ export function programOutcome(ended: EndedProgram): Outcome {
   }
 }
 
-/** The task decides about exit codes, also about those by which shells tell of signals. */
+/** The task's settings for exit codes also apply to the codes with which shells report signals. */
 function exited({ end, exitCodes, output, lastError }: EndedProgram): Outcome {
   const { exitCode, signal } = end
   const meaning = meaningOf(exitCode ?? 0, exitCodes)
@@ -65,13 +65,13 @@ function exited({ end, exitCodes, output, lastError }: EndedProgram): Outcome {
   return { kind: 'failed', retryable: meaning === 'retry', error: { ...error, ...detailOf(end) }, output }
 }
 
-/** Characters of what the program said that its error repeats. */
+/** Maximum length of the program's last error line in the error message. */
 const MAX_QUOTED = 200
 
 const detailOf = ({ exitCode, signal }: ProgramEnd) =>
   exitCode === null ? {} : { detail: { exitCode, ...(signal === null ? {} : { signal }) } }
 
-/** Of codes that are not listed 0 completes, and every other is retried. */
+/** Of the exit codes that are not listed, 0 completes the run and all others are retried. */
 export function meaningOf(
   code: number,
   { complete, retry, fail }: ExitCodes = {},

@@ -1,27 +1,27 @@
 /**
- * What is kept of the output of a program for its run: the end of both streams, and the last line, which may hold the output of the run:
- * `::output {"rows": 17}`. Everything else goes to the log and is forgotten here, however much it is.
+ * Collects the part of a program's output that is stored with its run: the end of both streams, and the last line, which can
+ * contain the output of the run: `::output {"rows": 17}`. All other output only goes to the log, so memory use is bounded.
  */
 import { inexactWords } from '../core/values/json/exact-number.ts'
 import { JsonScan } from '../core/values/json/json-scan.ts'
 import { storableText } from '../core/values/kept-text.ts'
 
-/** What is kept of each stream. */
+/** Number of bytes kept of each stream. */
 export const TAIL_BYTES = 16 * 1024
-/** The longest line that can hold the output of a run. */
+/** Maximum length of a line that contains the output of a run. */
 export const MAX_OUTPUT_LINE_BYTES = 64 * 1024
 const MARK = '::output'
 
 const LINE_FEED = 0x0a
 const BLANKS = Buffer.from(' \t\r\n')
 
-/** The output of a run without an output line, and what was wrong with the line where there is one. */
+/** Output of a run without an output line. `note` says why an output line was ignored. */
 export interface PlainOutput {
   readonly exitCode: number | null
   readonly signal: string | null
   readonly stdout: string
   readonly stderr: string
-  /** More was written than is kept. */
+  /** Whether more was written than is kept. */
   readonly truncated: boolean
   readonly note?: string
 }
@@ -47,21 +47,21 @@ class Tail {
   #shorten(): void {
     const all = Buffer.concat(this.#pieces)
     if (all.length > TAIL_BYTES) this.isCut = true
-    // A copy: a part would keep all of it in memory.
+    // A copy: a slice would keep the whole buffer in memory.
     const kept = all.length > TAIL_BYTES ? Buffer.from(all.subarray(-TAIL_BYTES)) : all
     this.#pieces = [kept]
     this.#bytes = kept.length
   }
 }
 
-/** How many bytes at the beginning belong to a character that begins before. */
+/** Returns how many bytes at the beginning continue a character that was cut off. */
 function insideOfCharacter(bytes: Buffer): number {
   let count = 0
   while (count < 3 && ((bytes[count] ?? 0) & 0xc0) === 0x80) count += 1
   return count
 }
 
-/** A line, as much of it as can be an output. */
+/** A line, up to the maximum length of an output line. */
 class Line {
   #text = Buffer.alloc(0)
   #bytes = 0
@@ -86,7 +86,7 @@ class Line {
   }
 }
 
-/** The last line that is not blank. */
+/** Keeps the last line that is not blank. */
 class LastLine {
   #current = new Line()
   #last: Line | null = null
@@ -109,7 +109,7 @@ class LastLine {
   }
 }
 
-/** Where the text before a place ends, without blank lines. */
+/** Returns the end of the text before a position, without trailing blanks and line breaks. */
 function endOfText(chunk: Buffer, before: number): number {
   let end = before
   while (end > 0 && BLANKS.includes(chunk[end - 1] ?? 0)) end -= 1
@@ -126,12 +126,12 @@ export class ProgramOutput {
     if (stream === 'stdout') this.#lastLine.push(chunk)
   }
 
-  /** What the program wrote last to standard error, in a line; empty where it wrote nothing. */
+  /** The last line of standard error; empty if there is none. */
   get lastError(): string {
     return this.#tails.stderr.text.trimEnd().split('\n').at(-1)?.trim() ?? ''
   }
 
-  /** The output of the run: what the last line says, or how the program ended and what it wrote. */
+  /** Returns the output of the run: the value of the output line, else how the program ended and what it wrote. */
   end({ exitCode, signal }: { readonly exitCode: number | null; readonly signal: string | null }): unknown {
     const said = outputOf(this.#lastLine.line)
     if (said !== null && 'value' in said) return said.value
@@ -147,7 +147,7 @@ export class ProgramOutput {
   }
 }
 
-/** What an output line says, or why it says nothing; null for every other line. */
+/** Parses an output line: returns its value, or why it is invalid; null for any other line. */
 function outputOf(line: Line | null): { readonly value: unknown } | { readonly note: string } | null {
   const [, json] = /^::output(?:\s+(.*))?$/s.exec(line?.text ?? '') ?? []
   if (line === null || !line.text.startsWith(MARK) || (json === undefined && line.text !== MARK)) return null
@@ -168,10 +168,10 @@ function outputOf(line: Line | null): { readonly value: unknown } | { readonly n
   }
 }
 
-/** As in the bodies of requests. */
+/** The same limits as for the bodies of requests. */
 const BOUNDS = { depth: 64, values: 20_000 } as const
 
-/** Why JSON cannot be stored; null when it can, or is none. */
+/** Returns why the JSON cannot be stored; null if it can, or if it is not JSON. */
 function flawOf(json: string): string | null {
   const scan = new JsonScan(Buffer.from(json), BOUNDS)
   while (!scan.step(MAX_OUTPUT_LINE_BYTES));

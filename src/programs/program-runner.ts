@@ -1,6 +1,6 @@
 /**
- * Runs programs on this machine for attempts, wherever these come from: gets their files ready, runs them in the sandbox, passes their
- * output on as it comes, and tells what their end means.
+ * Runs programs on this machine for attempts, on nodes and remote workers alike: prepares their files, runs them in the
+ * sandbox, forwards their output as it arrives, and converts their end to an outcome.
  */
 import type { ExecAction } from '../core/action/action.ts'
 import type { Outcome } from '../core/run/outcome.ts'
@@ -18,29 +18,29 @@ export interface ProgramRunnerOptions {
   readonly sandbox: Sandbox
   readonly cache: Pick<FileCache, 'get'>
   readonly limits: LimitSettings
-  /** Between SIGTERM and SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs: number
   /** Commands that the operator allows, and what these may read and write besides the system. */
   readonly commands: readonly string[]
   readonly readable: readonly string[]
   readonly writable: readonly string[]
-  /** Whether programs that ask for the network get it. */
+  /** Whether programs that request the network get it. */
   readonly allowsNetwork: boolean
 }
 
 /** An uploaded file that a program needs. */
 export interface ProgramFile extends WantedFile {
   readonly name: string
-  /** What it was compiled for; null where that does not matter. */
+  /** Architecture that the file was compiled for; null if it does not matter. */
   readonly architecture: string | null
-  /** Whether the program can run it from its work directory. */
+  /** Whether the file is executable in the work directory. */
   readonly isExecutable: boolean
 }
 
-/** Takes the output as it comes. While a promise that `room` answered is pending, nothing more is read. */
+/** Receives the output as it arrives. While a promise returned by `room` is pending, no more output is read. */
 export interface OutputLog {
   write(stream: 'stdout' | 'stderr', chunk: Buffer): void
-  /** Takes a line that the program did not write. */
+  /** Adds a line that the program did not write. */
   say(level: 'warn', message: string): void
   room(): Promise<void> | null
 }
@@ -48,12 +48,12 @@ export interface OutputLog {
 /** The attempt that a program is run for. */
 export interface ProgramAttempt extends ProgramIdentity {
   readonly log: OutputLog
-  /** Takes the values of secrets out of what is kept of the output; null where there are none. */
+  /** Removes secrets from the stored output; null if there are none. */
   readonly redactor: Redactor | null
   readonly signal: StopSignal
-  /** Whether somebody else may already have begun the run again, so that the program must end without delay. */
+  /** Whether another worker may already have started the run again, so that the program must end immediately. */
   isLost(): boolean
-  /** How long it may run; null where whoever calls sets the limit. */
+  /** Timeout; null if the caller enforces it. */
   readonly timeoutMs: number | null
 }
 
@@ -108,7 +108,7 @@ export class ProgramRunner {
     return null
   }
 
-  /** One after the other: files that are there take no time, and others share a connection. */
+  /** Sequential: files in the cache take no time, and the others share a connection. */
   async #fetch(files: ReadonlyMap<string, ProgramFile>): Promise<ReadonlyMap<string, string>> {
     const paths = new Map<string, string>()
     for (const [id, file] of files) paths.set(id, await this.#options.cache.get(file))
@@ -140,7 +140,7 @@ export class ProgramRunner {
                 executable: files.get(one.file)?.isExecutable ?? false,
               },
       ),
-      // What the operator shares is for the operator's own commands.
+      // Paths that the operator shares are only for the operator's own commands.
       readable: isCommand ? readable : [],
       writable: isCommand ? writable : [],
       network,
@@ -178,7 +178,7 @@ export class ProgramRunner {
   }
 }
 
-/** What is kept of the output, without the values of secrets: one may be cut in two by what is kept. */
+/** Collects the output with secrets redacted. Redaction happens before truncation, which could cut a secret in two. */
 class KeptOutput {
   readonly #output = new ProgramOutput()
   readonly #streams: Readonly<Record<'stdout' | 'stderr', RedactingStream>> | null
@@ -200,7 +200,7 @@ class KeptOutput {
   }
 }
 
-/** What was waited for, or null as soon as the signal fires. */
+/** Returns the result of `work`; null as soon as the signal fires. */
 function untilStopped<T>(signal: StopSignal, work: Promise<T>): Promise<T | null> {
   if (signal.aborted) {
     work.catch(() => {})
@@ -219,12 +219,12 @@ const failure = (retryable: boolean, code: string, message: string): Outcome => 
   error: { code, message },
 })
 
-/** What is stopped because the run may be somebody else's is no failure of the program. */
+/** A program stopped because the lease may be lost has not failed. */
 const LOST: Outcome = { kind: 'lease_lost' }
 
 const STOPPED = failure(true, 'worker_stopped', 'The program was stopped before it was started.')
 
-/** Files could not be had: the disk is full, or what is stored is damaged. */
+/** Outcome if files cannot be provided: the disk is full, or the stored content is damaged. */
 function unfetched(error: unknown): Outcome {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof DamagedFile)

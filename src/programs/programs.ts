@@ -1,6 +1,6 @@
 /**
- * The programs of a node: whether it can run any, which commands it offers, and what runs them. What it can do is found out when it
- * starts, by trying; commands are looked for again from time to time.
+ * The programs of a node: whether it can run any, which commands it offers, and the runner. The sandbox is tested at the start;
+ * commands are searched for periodically.
  */
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -18,7 +18,7 @@ import { FileCache, type FileCacheOptions } from './file-cache.ts'
 import type { LimitSettings } from './program-limits.ts'
 import { ProgramRunner, type ProgramRunnerOptions } from './program-runner.ts'
 
-/** The settings that concern programs. */
+/** Settings about programs. */
 export type ProgramConfig = Pick<
   Config,
   Extract<keyof Config, `exec${string}` | `fileCache${string}`> | 'exec' | 'roles' | 'host'
@@ -26,22 +26,22 @@ export type ProgramConfig = Pick<
 
 export interface ProgramsOptions {
   readonly config: ProgramConfig
-  /** Whether only this machine reaches the API. */
+  /** Whether the API is reachable from this machine only. */
   readonly isLoopback: boolean
   /** Whether tasks may reach every private network. */
   readonly reachesPrivate: boolean
   readonly log: Logger
 }
 
-/** Whether programs can run, in a sentence for whoever starts the node. */
+/** Whether programs can run, with a sentence for the operator. */
 export interface ProgramsState {
   readonly canRun: boolean
-  /** Something that its operator should know. */
+  /** Whether the operator should pay attention to it. */
   readonly isConcern: boolean
   readonly text: string
 }
 
-/** How often commands are looked for. */
+/** Interval of the search for commands. */
 export const LOOK_EVERY_MS = 10_000
 
 export class Programs extends LoopService {
@@ -71,12 +71,12 @@ export class Programs extends LoopService {
     return this.#state
   }
 
-  /** What runs them; null where none can run. */
+  /** Runs programs; null if none can run. */
   get runner(): ProgramRunner | null {
     return this.#runner
   }
 
-  /** Programs that run at once. */
+  /** Maximum number of concurrent programs. */
   get concurrency(): number {
     return concurrencyOf(this.#options.config)
   }
@@ -85,7 +85,7 @@ export class Programs extends LoopService {
     return this.#runner === null ? [] : [EXEC_LABEL, ...this.#commands.map(commandLabel)]
   }
 
-  /** Calls back when the labels have changed. */
+  /** Registers a listener for changes of the labels. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
@@ -117,7 +117,10 @@ export class Programs extends LoopService {
   }
 }
 
-/** Why nothing is even tried; null when it is. Whoever reaches a node from elsewhere runs programs only if its operator wants it. */
+/**
+ * Returns why programs are off without testing the sandbox; null if they are not off. On a node that other machines can reach,
+ * programs run only if its operator enables them.
+ */
 export function whyOff(
   { exec, roles }: Pick<ProgramConfig, 'exec' | 'roles'>,
   isLoopback: boolean,
@@ -128,7 +131,7 @@ export function whyOff(
   return isLoopback ? null : 'off beyond loopback; to run them: --exec on'
 }
 
-/** What was found, as a state. */
+/** Converts the result of the detection to a state. */
 export function stateOf(
   sandbox: Sandbox | null,
   reason: string | null,
@@ -150,9 +153,9 @@ export function stateOf(
   }
 }
 
-/** How programs run on this machine, whatever runs them. */
+/** Settings for running programs on this machine, shared by nodes and remote workers. */
 export interface ProgramSettings extends Omit<ProgramRunnerOptions, 'sandbox' | 'cache'> {
-  /** Where files are kept by their hashes, and how much of them. */
+  /** Folder and maximum size of the file cache. */
   readonly cache: FileCacheOptions
 }
 
@@ -169,8 +172,9 @@ export const programSettings = (config: ProgramConfig, reachesPrivate: boolean):
 const concurrencyOf = ({ execConcurrency }: ProgramConfig) => execConcurrency || availableParallelism()
 
 /**
- * Where root keeps what programs need while they run: on the file system of the cache, from which files are then linked for the users
- * that programs run as, not copied. Null where that cannot be; whoever is not root needs neither.
+ * Returns root's folder for temporary data of programs. It is on the file system of the cache, so that files can be linked
+ * rather than copied for the users that programs run as. Null if it cannot be created or this process is not root, which needs
+ * no such folder.
  */
 export async function besideCache(cache: string): Promise<string | null> {
   if (process.getuid?.() !== 0) return null
@@ -187,13 +191,16 @@ const cacheFolder = ({ fileCacheDir }: ProgramConfig) =>
   fileCacheDir ??
   join(process.getuid?.() === 0 ? '/var/cache/belfry' : envPaths('belfry', { suffix: '' }).cache, 'files')
 
-/** Whether programs may use the network. The address guard does not hold for them: who may not reach everything gets none. */
+/**
+ * Whether programs can use the network. The address guard does not apply to programs, so by default they get the network only
+ * if tasks can reach every private network.
+ */
 export const allowsNetwork = (
   { execNetwork }: Pick<ProgramConfig, 'execNetwork'>,
   reachesPrivate: boolean,
 ) => (execNetwork === 'auto' ? reachesPrivate : execNetwork === 'allow')
 
-/** The highest limits that tasks can set on a node that runs their programs itself; null where others do. */
+/** Returns the maximum limits that tasks can set on a node that runs their programs itself; null if other workers run them. */
 export const ownMaxima = (config: ProgramConfig, isLoopback: boolean): LimitValues | null =>
   config.roles.includes('worker') && whyOff(config, isLoopback) === null ? limitsOf(config).maxima : null
 

@@ -1,6 +1,6 @@
 /**
- * What a program may be called, be given and find in its work directory. Callers have checked most of this in words of their own;
- * this is the last look before paths become arguments.
+ * Validates the name, arguments, environment and work files of a program. Callers have already validated most of it with their
+ * own messages; this is the final check before paths become arguments.
  */
 
 import type { Program } from './sandbox.ts'
@@ -17,10 +17,10 @@ const MAX_TOTAL_BYTES = 1_024 ** 2
 const POINTER_BYTES = 9
 const MAX_PATH_BYTES = 1_024
 const MAX_NAME_BYTES = 255
-/** A shell would read other names as something else, such as functions. */
+/** A shell could interpret other names, for example as functions. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** What is wrong with it, as a sentence; null when nothing is. */
+/** Returns a sentence about what is wrong with the program; null if it is valid. */
 export function findFault(program: Program): string | null {
   const { executable, name, args, env, files, readable, writable = [] } = program
   if (!isAbsolute(executable)) return `The executable ${shown(executable)} must be an absolute path.`
@@ -54,7 +54,7 @@ export function findFault(program: Program): string | null {
   return findPathFault(files.map(({ path }) => path))
 }
 
-/** What is wrong with paths in one work directory. */
+/** Returns what is wrong with the paths in one work directory; null if they are valid. */
 export function findPathFault(paths: readonly string[]): string | null {
   const taken = new Set<string>()
   const folders = new Set<string>()

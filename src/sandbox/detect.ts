@@ -1,4 +1,4 @@
-/** Finds out what this machine can do for programs, by doing it. */
+/** Determines by trial which sandbox this machine supports. */
 
 import { execFile } from 'node:child_process'
 import { access, constants, readFile, writeFile } from 'node:fs/promises'
@@ -14,31 +14,31 @@ import type { Enforcement, Program, ProgramLimits, Sandbox } from './sandbox.ts'
 import { isFiltered, seccompFilter } from './seccomp/filter.ts'
 import { Unsandboxed } from './unsandboxed.ts'
 
-/** Where to keep files, and what to accept. */
+/** Options of the detection. */
 export interface DetectOptions {
   /**
-   * Where the folder of this process goes, best on the file system of the programs, which then need not be copied. Null, and a place
-   * that the users of programs cannot reach, mean the system's folder for temporary files.
+   * Where to create the folder of this process, preferably on the file system of the programs, so that they need not be copied.
+   * If null, or not accessible to the users of programs, the system's temporary folder is used.
    */
   readonly directory: string | null
-  /** Whether programs may run without a sandbox where there is none. */
+  /** Whether programs can run without a sandbox if none works. */
   readonly allowNone: boolean
-  /** Whether another process of this program has tried before, on this machine, so that nothing need be tried again. */
+  /** Whether another process of this program has already tested the sandbox on this machine, so that the test is skipped. */
   readonly isTried?: boolean
 }
 
-/** What was found. */
+/** Result of the detection. */
 export interface Detected {
-  /** Null when programs cannot run here. */
+  /** Null if programs cannot run on this machine. */
   readonly sandbox: Sandbox | null
   /** Why there is no sandbox, and what to do about it; null when there is one. */
   readonly reason: string | null
-  /** The directory that was asked for, if programs can be executed there; else null. */
+  /** The requested directory if programs can be executed there; null otherwise. */
   readonly directory: string | null
 }
 
 const BWRAP_PATHS = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap']
-/** The first with `--size`, and of those the oldest that is tested. */
+/** The first version with `--size`, and the oldest one that is tested. */
 const OLDEST_BWRAP = [0, 8, 0] as const
 const VERSION_MS = 10_000
 const PROBE_MS = 30_000
@@ -63,7 +63,7 @@ export async function detectSandbox({
   return { sandbox: allowNone ? await openUnsandboxed(directory) : null, reason: found, directory }
 }
 
-/** Programs with limits alone; null where not even these can be set. */
+/** Opens a sandbox that only enforces limits; null if even limits are not supported. */
 export async function openUnsandboxed(directory: string | null): Promise<Sandbox | null> {
   const shell = findLauncherShell()
   if (process.platform === 'win32' || typeof shell === 'string') return null
@@ -86,7 +86,7 @@ interface BubblewrapNeeds {
   readonly isTried: boolean
 }
 
-/** The sandbox, or why there is none. */
+/** Returns the sandbox, or why there is none. */
 async function openBubblewrap({
   directory,
   shell,
@@ -116,12 +116,15 @@ async function openBubblewrap({
   const complaint = isTried ? null : await probe(sandbox, folder)
   if (complaint === null) return { sandbox, directory }
   await sandbox.close()
-  // Programs may not be executed there.
+  // The directory's file system may not allow execution.
   if (directory !== null) return openBubblewrap({ directory: null, shell, cgroups, isTried })
   return explain(complaint, folder)
 }
 
-/** Runs a script of its own, so that everything a program needs has been tried: namespaces, mounts, filter, limits. */
+/**
+ * Runs a script in the sandbox, which exercises everything that programs need: namespaces, mounts, filter, limits. Returns what
+ * failed; null if it worked.
+ */
 async function probe(sandbox: Sandbox, folder: string): Promise<string | null> {
   const executable = join(folder, 'probe')
   await writeFile(executable, '#!/bin/sh\ntest -w /tmp && echo fine\n', { mode: 0o755 })
@@ -140,7 +143,7 @@ async function probe(sandbox: Sandbox, folder: string): Promise<string | null> {
   return end.message ?? (said.trim() || `the probe ended with exit code ${end.exitCode}`)
 }
 
-/** What bubblewrap said, and what it usually means. */
+/** Adds the usual cause to an error message of bubblewrap. */
 async function explain(complaint: string, folder: string): Promise<string> {
   const said = `bubblewrap cannot run programs here: ${complaint.replace(/\.?$/, '.')}`
   if (/permission denied/i.test(complaint) && complaint.includes('/program/'))

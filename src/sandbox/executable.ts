@@ -1,6 +1,6 @@
 /**
- * Whether this machine can execute a file, found out before it tries: a shell asked to execute something that is no program reads
- * it as a script, so that an empty file would succeed and a truncated one would run whatever its bytes happen to say.
+ * Checks in advance whether this machine can execute a file. A shell that is asked to execute a file that is not a program
+ * reads it as a script: an empty file would succeed, and a truncated one would execute arbitrary bytes.
  */
 
 import { constants } from 'node:fs'
@@ -8,13 +8,13 @@ import { access, open } from 'node:fs/promises'
 import { endianness } from 'node:os'
 import type { Architecture } from './seccomp/filter.ts'
 
-/** Why a file cannot be executed: itself is the cause, or something is missing on this machine. */
+/** Why a file cannot be executed: the file is invalid, or something is missing on this machine. */
 export interface Obstacle {
   readonly cause: 'not_executable' | 'spawn_failed'
   readonly message: string
 }
 
-/** BINPRM_BUF_SIZE: the kernel reads no more of the first line. */
+/** BINPRM_BUF_SIZE: the kernel reads at most this much of the first line. */
 const SCRIPT_LINE_BYTES = 256
 const ELF_HEADER_BYTES = 64
 const PROGRAM_HEADER_BYTES = 56
@@ -42,14 +42,14 @@ const FOREIGN: readonly (readonly [hex: string, name: string])[] = [
   ['1f8b', 'a gzip archive'],
 ]
 
-/** Null when nothing stands in the way. */
+/** Returns null if the file can be executed. */
 export async function findObstacle(
   path: string,
   arch: Architecture | string = process.arch,
 ): Promise<Obstacle | null> {
   let file: Awaited<ReturnType<typeof open>>
   try {
-    // Opening a pipe for reading would wait for a writer.
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     return missing(`Cannot open ${path}: ${(error as Error).message}.`)
@@ -95,7 +95,7 @@ async function elfObstacle(
 ): Promise<Obstacle | null> {
   if (start.length < ELF_HEADER_BYTES) return TRUNCATED
   const machine = start.readUInt16LE(18)
-  // The second byte after the magic is the byte order; a header of the other order has its machine elsewhere.
+  // Byte 5 is the byte order; with the other byte order, the machine field would be read incorrectly.
   const isNative = start[4] === 2 && start[5] === (endianness() === 'LE' ? 1 : 2)
   if (!isNative || MACHINES[machine] !== arch)
     return wrong(

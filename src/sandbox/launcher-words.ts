@@ -1,13 +1,13 @@
 import { LAUNCHER } from './launcher.ts'
 import type { OutputStream, RunOptions } from './sandbox.ts'
 
-/** Launchers fail with these when they cannot become the program. */
+/** Exit codes of launchers that cannot execute the program. */
 const CANNOT_EXECUTE = [126, 127]
 const KEPT_BYTES = 1_024
 
 /**
- * Keeps the beginning of what comes from standard error on its way to the listener, because launchers complain there, and says
- * whether it was a complaint. A program that imitates one only makes its own failure look like another.
+ * Keeps the beginning of standard error while passing it on, because launchers report errors there, and determines whether it
+ * is such an error. A program that imitates one only disguises its own failure.
  */
 export class LauncherWords implements RunOptions {
   readonly #options: RunOptions
@@ -30,17 +30,17 @@ export class LauncherWords implements RunOptions {
     return this.#options.onOutput(stream, chunk)
   }
 
-  /** Something failed on this side. */
+  /** Records a failure of this process. */
   add(error: Error): void {
     this.#failure ??= error.message
   }
 
-  /** Why nothing was started, as far as anybody said. */
+  /** Why nothing was started, if known. */
   get complaint(): string | null {
     return this.#failure ?? (this.#start.toString('utf8').trim() || null)
   }
 
-  /** What the last launcher said if an exit code is its own. */
+  /** Returns the launcher's error message if the exit code is the launcher's own; null otherwise. */
   complaintOf(code: number): string | null {
     const said = this.complaint
     return CANNOT_EXECUTE.includes(code) && said?.startsWith(`${LAUNCHER}: `) ? said : null

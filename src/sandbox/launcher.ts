@@ -1,45 +1,46 @@
 /**
- * The shell lines between this process and a program. They wait for a word on descriptor 3 before they go on, so that a program
- * never starts outside of its limits; if this process dies meanwhile, the descriptor ends and so do they.
+ * Shell scripts that run between this process and a program. They wait for a line on descriptor 3 before they continue, so that
+ * a program never starts without its limits; if this process dies meanwhile, the descriptor closes and the scripts exit.
  *
- * Numbers are written into the text; everything else, the program and its arguments, comes as arguments of the shell.
+ * Only numbers are written into the scripts; everything else, such as the program and its arguments, is passed as arguments of
+ * the shell.
  */
 
 import type { ProgramLimits } from './sandbox.ts'
 
 export const SHELL = '/bin/sh'
-/** What the shell calls itself in front of its complaints. */
+/** Prefix of the shell's error messages. */
 export const LAUNCHER = 'belfry'
 export const CONTROL_FD = 3
-/** The exit code of a launcher that was told nothing. */
+/** Exit code of a launcher that received no line. */
 const UNTOLD = 125
-/** `ulimit` counts in these. */
+/** Units of `ulimit`. */
 const BLOCK_BYTES = 512
 const KILOBYTE = 1_024
-/** A program is a better choice than a service when the machine itself is out of memory. */
+/** If the machine runs out of memory, the kernel should kill a program rather than a service. */
 const PREFER_TO_KILL = '{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null'
 const WAIT = `read -r go <&${CONTROL_FD} || exit ${UNTOLD}`
 const HIDE_CONTROL = `exec ${CONTROL_FD}>&-`
 const BECOME = 'exec "$@"'
 
-/** Limits that the kernel holds each process to. Null sets none. */
+/** Limits that the kernel enforces for each process. Null for no limit. */
 export interface ProcessLimits {
   readonly fileBytes: number
   readonly openFiles: number
-  /** Of the user in this user namespace, so it counts only what the program started. */
+  /** Counts the processes of the user in this user namespace, so only those that the program started. */
   readonly processes: number | null
   readonly dataBytes: number | null
   readonly cpuSeconds: number | null
 }
 
-/** Which limits cgroups hold the whole program to. */
+/** Limits that cgroups enforce for the whole program. */
 export interface Held {
   readonly memory: boolean
   readonly processes: boolean
   readonly cpus: boolean
 }
 
-/** The others are limits of each process. */
+/** Returns the limits of each process, for everything that cgroups do not enforce. */
 export function processLimits(limits: ProgramLimits, held: Held, timeoutMs: number | null): ProcessLimits {
   return {
     fileBytes: limits.fileBytes,
@@ -56,15 +57,15 @@ export const outer = (inherited: readonly number[]): string =>
   [WAIT, ...closing(inherited), PREFER_TO_KILL, BECOME].join('\n')
 
 /**
- * Inside of the namespaces: says that it is there, and waits until it is sure that everything here ends with this process. Then
+ * Inside the namespaces: reports that it has started, and waits until everything here is certain to end with this process. Then
  * it becomes the program.
  */
 export const inner = (limits: ProcessLimits): string =>
   [`echo >&${CONTROL_FD}`, WAIT, HIDE_CONTROL, ...ulimits(limits), BECOME].join('\n')
 
 /**
- * Without namespaces. Beside the program, a shell waits for the end of this process, and kills the process group; the program is
- * not its parent, because some programs wait for all of their children.
+ * Without namespaces: next to the program, a shell waits for the end of this process and then kills the process group. The
+ * shell is not a child of the program, because some programs wait for all of their children.
  */
 export const alone = (limits: ProcessLimits, inherited: readonly number[]): string =>
   [
@@ -77,12 +78,12 @@ export const alone = (limits: ProcessLimits, inherited: readonly number[]): stri
     BECOME,
   ].join('\n')
 
-/** Descriptors that a launcher must not pass on, beside those that it uses itself. */
+/** Closes descriptors that a launcher must not pass on, except those that it uses itself. */
 const closing = (inherited: readonly number[]) => inherited.map((fd) => `exec ${fd}>&-`)
 
 /**
- * A limit that cannot be set is lower already. Shells disagree about the letter for processes: dash has `-p`, which in bash is the
- * size of pipes, and bash `-u`, which dash does not know.
+ * If a limit cannot be set, the current one is lower already. Shells differ in the option for processes: dash has `-p`, which
+ * in bash is the size of pipes, and bash has `-u`, which dash lacks.
  */
 function ulimits({ fileBytes, openFiles, processes, dataBytes, cpuSeconds }: ProcessLimits): string[] {
   const set = (letter: string, value: number) => `ulimit -${letter} ${Math.ceil(value)} 2>/dev/null`

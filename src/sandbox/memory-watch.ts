@@ -6,8 +6,8 @@ import type { MemoryWatch } from './supervision.ts'
 const EVERY_MS = 200
 
 /**
- * Adds up what a program has in memory, where no cgroup does. It sees only what processes have mapped, and a program that is fast
- * enough exceeds the limit until the next look.
+ * Sums up the memory of a program's processes if no cgroup does. It sees only memory that is currently mapped, and a fast
+ * program can exceed the limit between two checks.
  */
 export const memoryWatch =
   (rootPid: () => number | null, limitBytes: number): MemoryWatch =>
@@ -21,7 +21,10 @@ export const memoryWatch =
     return () => clearInterval(timer)
   }
 
-/** The kernel kills one process of those that are together too large; the others would wait for it. */
+/**
+ * Ends the whole program when the kernel kills one of its processes for lack of memory; otherwise the others would wait for
+ * that process.
+ */
 export const shortageWatch =
   (cgroup: Cgroup): MemoryWatch =>
   (exceeded) => {

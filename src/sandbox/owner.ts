@@ -1,7 +1,7 @@
 /**
- * Folders and cgroups of programs carry the name of the process that made them, so that whoever starts next can tell which were
- * left behind by one that was killed. A pid means something only in its pid namespace: what a process of another one made is
- * left alone, except by age.
+ * Folders and cgroups of programs contain the identity of the process that created them in their name, so that later processes
+ * can detect which were left behind by a killed process. A pid is valid only in its pid namespace: objects from another
+ * namespace are removed only by age.
  */
 
 import { createHash } from 'node:crypto'
@@ -10,12 +10,12 @@ import { isAlive, startTimeOf } from '../runtime/process-identity.ts'
 
 const NAME = /^belfry-programs-(\d+)-(\d+)-([0-9a-f]{8})-/
 
-/** The beginning of every name that this process gives. */
+/** Prefix of every name that this process creates. */
 export const ownPrefix = (): string =>
   `belfry-programs-${pidNamespace()}-${process.pid}-${startMark(process.pid)}-`
 
 export type Leftover =
-  /** Not one of these names, or its process lives. */
+  /** Not a name of this form, or its process is alive. */
   | 'in_use'
   | 'left_behind'
   /** Made in another pid namespace. */
@@ -29,8 +29,8 @@ export function judgeName(name: string): Leftover {
 }
 
 /**
- * Programs, and launchers of programs, whose process is gone: their output goes to one of its pipes. In a sandbox they end by
- * themselves, but for an instant in which bubblewrap does not; without one, those that left their process group stay.
+ * Returns programs and launchers whose creator has ended: their output goes to one of its pipes. In a sandbox they end by
+ * themselves, except for a short moment in bubblewrap; without a sandbox, those that left their process group remain.
  */
 export function processesLeftBehind(): readonly number[] {
   return processIds().filter((pid) => {
@@ -59,7 +59,7 @@ function outputOf(pid: number): string {
   }
 }
 
-/** Start times are long and contain slashes. */
+/** Hashed because start times are long and contain slashes. */
 const startMark = (pid: number): string =>
   createHash('sha256')
     .update(startTimeOf(pid) ?? '')

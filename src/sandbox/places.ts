@@ -1,6 +1,6 @@
 /**
- * A place is what a program occupies while it runs: two pipes for its output and, where this process is root, a user that nobody
- * else is. Process limits do not bind root, and no two programs of the same user could be told apart by the kernel.
+ * A place is what a program occupies while it runs: two pipes for its output and, if this process is root, a user of its own.
+ * Process limits do not apply to root, and the kernel cannot distinguish two programs of the same user.
  */
 
 import { execFile } from 'node:child_process'
@@ -10,37 +10,39 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** A user of the system, by number. */
+/** A user of the system, by uid and gid. */
 export interface User {
   readonly uid: number
   readonly gid: number
 }
 
-/** Occupied by one program at a time. */
+/** Pipes and a user, occupied by one program at a time. */
 export interface Place {
-  /** Whom the program runs as; null as this process does. */
+  /** The user that the program runs as; null for the user of this process. */
   readonly user: User | null
   readonly stdoutPath: string
   readonly stderrPath: string
 }
 
-/** Between what systems give to people, services and containers, and the numbers that tools take for negative ones. */
+/**
+ * Above the range that systems assign to people, services and containers, and below the uids that some tools treat as negative.
+ */
 const FIRST_UID = 1_879_048_192
 const LAST_UID = 2_147_483_647
-/** Each process takes its numbers from a block of its own. */
+/** Each process uses a block of this many uids. */
 const BLOCK = 256
-/** Where only few numbers exist, as in most containers, the last of them are taken; 65534 is nobody. */
+/** If only few uids exist, as in most containers, the last ones are used, except for these; 65534 is nobody. */
 const RESERVED_AT_END = 8
 const TOOLS_PATH = '/usr/bin:/bin'
 
-/** As many as there are programs at the same time; free ones are used again. */
+/** Creates as many places as programs run concurrently, and reuses free ones. */
 export class Places {
   readonly #folder: string
   readonly #firstUid: number | null
   readonly #free: Place[] = []
   #made = 0
 
-  /** With `firstUid` null, programs run as the user of this process. */
+  /** If `firstUid` is null, programs run as the user of this process. */
   constructor(folder: string, firstUid: number | null) {
     this.#folder = folder
     this.#firstUid = firstUid
@@ -55,13 +57,15 @@ export class Places {
     return makePlace(join(this.#folder, `place-${number}`), uid === null ? null : { uid, gid: uid })
   }
 
-  /** Its pipes must have no reader and no writer left. */
+  /** Frees a place. Its pipes must have no reader and no writer left. */
   giveBack(place: Place): void {
     this.#free.push(place)
   }
 }
 
-/** The pipes have names, because a program that opens `/dev/stdout` could not open the sockets that Node.js makes. */
+/**
+ * Creates a place with named pipes, because a program that opens `/dev/stdout` could not open the sockets that Node.js creates.
+ */
 export async function makePlace(folder: string, user: User | null): Promise<Place> {
   await mkdir(folder, { mode: 0o700 })
   const paths = [join(folder, 'stdout'), join(folder, 'stderr')] as const
@@ -70,7 +74,10 @@ export async function makePlace(folder: string, user: User | null): Promise<Plac
   return { user, stdoutPath: paths[0], stderrPath: paths[1] }
 }
 
-/** Both ends of a pipe: a socket to read from, and a descriptor for the program, to be closed here when it has it. */
+/**
+ * Both ends of a pipe: a socket to read from, and a descriptor for the program, which the caller closes after the program has
+ * inherited it.
+ */
 export interface OpenPipe {
   readonly reader: Socket
   readonly writer: number
@@ -87,7 +94,7 @@ export function openPipe(path: string): OpenPipe {
   }
 }
 
-/** The first of the numbers that this process gives to programs, of those that exist in its user namespace. */
+/** Returns the first uid that this process assigns to programs, among those that exist in its user namespace. */
 export function firstUid(uidMap: string, pid: number): number {
   const ranges = uidMap
     .trim()
@@ -102,7 +109,7 @@ export function firstUid(uidMap: string, pid: number): number {
   return Math.max(1, end - RESERVED_AT_END - BLOCK)
 }
 
-/** Null unless this process is root: nobody else can choose a user. */
+/** Returns null unless this process is root: only root can choose a user. */
 export function ownFirstUid(): number | null {
   if (process.getuid?.() !== 0) return null
   return firstUid(readFileSync('/proc/self/uid_map', 'latin1'), process.pid)

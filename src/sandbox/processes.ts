@@ -1,12 +1,14 @@
-/** The processes below one, as `/proc` of this machine shows them. */
+/** Information about processes and their descendants, from `/proc`. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { statOf } from '../runtime/process-identity.ts'
 
-/** More than a limit of processes allows. */
+/** More than any limit on processes allows. */
 const MAX_PROCESSES = 100_000
 
-/** All below `pid`, without itself. Those that their parents left belong to the first process of their namespace. */
+/**
+ * Returns all descendants of `pid`, without itself. Orphaned processes are children of the first process of their namespace.
+ */
 export function descendantsOf(pid: number): readonly number[] {
   const found: number[] = []
   const pending = [pid]
@@ -18,7 +20,7 @@ export function descendantsOf(pid: number): readonly number[] {
   return found
 }
 
-/** Of each of its threads. */
+/** Returns the children of all threads of a process. */
 export function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
@@ -29,7 +31,7 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** What it has in memory that no other program shares. */
+/** Memory of a process that it does not share with other programs. */
 export function memoryOf(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1')
@@ -41,7 +43,7 @@ export function memoryOf(pid: number): number {
   }
 }
 
-/** Whether the filter of system calls of a process is in force. */
+/** Whether the process has an active seccomp filter. */
 export function isFiltering(pid: number): boolean {
   try {
     return /^Seccomp:\s+2$/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'))
@@ -50,13 +52,13 @@ export function isFiltering(pid: number): boolean {
   }
 }
 
-/** Whether it has ended; everything in its pid namespace had to end before. */
+/** Whether the process has ended. If it was the first of a pid namespace, all others in it have ended before. */
 export function isOver(pid: number): boolean {
   const state = statOf(pid)?.state
   return state === undefined || state === 'Z' || state === 'X'
 }
 
-/** To each that still exists and belongs to us; a negative number is a process group. */
+/** Sends a signal to each process that still exists and belongs to this user; a negative number is a process group. */
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids)
     try {

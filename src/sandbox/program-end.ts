@@ -3,7 +3,7 @@ import type { LauncherWords } from './launcher-words.ts'
 import type { EndCause, Program, ProgramEnd } from './sandbox.ts'
 import { type Supervised, signalOfCode } from './supervision.ts'
 
-/** What a program used, and whether it was killed for want of memory. */
+/** Resources that a program used, and whether the kernel killed one of its processes for exceeding the memory limit. */
 export interface Counted {
   readonly outOfMemory: boolean
   readonly peakMemoryBytes: number | null
@@ -17,7 +17,7 @@ export const notStarted = ({ cause, message }: Obstacle): ProgramEnd => ({
   ...{ cause, message, exitCode: null, signal: null, durationMs: 0, peakMemoryBytes: null, cpuMs: null },
 })
 
-/** A program that had started, or should have. */
+/** Returns the end of a program whose launcher was started. */
 export function programEnd(
   { limits, timeoutMs }: Program,
   { exit, stopped }: Supervised,
@@ -30,7 +30,7 @@ export function programEnd(
     if (complaint !== null)
       return { ...notStarted({ cause: 'spawn_failed', message: complaint }), durationMs }
   }
-  // A program that goes on without the process that was killed has decided for itself.
+  // If one of its processes was killed for lack of memory but the program still exits with 0, it handled the failure itself.
   const cause = stopped ?? (outOfMemory && exit.code !== 0 ? 'memory' : 'exited')
   const signal = exit.code === null ? null : signalOfCode(exit.code)
   return { cause, message: message(cause), exitCode: exit.code, signal, durationMs, ...used }

@@ -1,6 +1,7 @@
 /**
- * The folder of this process, in which each program has one of its own for what must lie on a disk while it runs. Other users may
- * pass through it but not list it: as root, each program runs as a user of its own and must reach its own files.
+ * The folder of this process, with a subfolder for each program for files that must be on disk while it runs. Other users can
+ * pass through it but not list it: if this process is root, each program runs as a user of its own and must reach its own
+ * files.
  */
 
 import {
@@ -25,7 +26,7 @@ import { removeTree } from './remove-tree.ts'
 const UNKNOWN_OWNER_MS = 7 * 24 * 3_600_000
 const PASSABLE = 0o711
 
-/** Creates it, and removes those that processes left behind. */
+/** Creates the folder, and removes folders left behind by ended processes. */
 export async function makeProgramFolder(base: string): Promise<string> {
   await sweep(base)
   const folder = await mkdtemp(join(base, ownPrefix()))
@@ -33,7 +34,7 @@ export async function makeProgramFolder(base: string): Promise<string> {
   return folder
 }
 
-/** One for a program, which is gone before the next has the same name. */
+/** Creates the folder of one program, with a new name. */
 export async function makeAttemptFolder(folder: string): Promise<string> {
   const attempt = await mkdtemp(join(folder, 'run-'))
   await chmod(attempt, PASSABLE)
@@ -41,7 +42,8 @@ export async function makeAttemptFolder(folder: string): Promise<string> {
 }
 
 /**
- * Where the folder should be: in `wanted`, unless programs run as other users and these could not reach it there.
+ * Returns where to create the folder: `wanted`, unless programs run as other users that cannot reach it; else the system's
+ * temporary folder.
  */
 export async function chooseBase(wanted: string | null, mustBeReachable: boolean): Promise<string> {
   if (wanted === null) return tmpdir()
@@ -55,7 +57,7 @@ async function isReachable(path: string): Promise<boolean> {
 }
 
 /**
- * Puts a file where every user can read it, without copying it if that is possible. Nobody can write through the link: the
+ * Makes a file readable by every user, with a link instead of a copy if possible. Nobody can write through the link: the
  * program sees it on a read-only mount.
  */
 export async function shareFile(source: string, target: string, isExecutable: boolean): Promise<void> {
@@ -65,13 +67,13 @@ export async function shareFile(source: string, target: string, isExecutable: bo
   await copy(source, target, isExecutable ? 0o755 : 0o644)
 }
 
-/** A copy that the program may change without changing the original. */
+/** Creates a copy that the program can change without changing the original. */
 export async function copy(source: string, target: string, mode: number): Promise<void> {
   await copyFile(source, target, fs.COPYFILE_FICLONE)
   await chmod(target, mode)
 }
 
-/** What a program reads from standard input, as a file, so that it can be opened again as `/dev/stdin`. */
+/** Writes the standard input of a program to a file, so that the program can open it again as `/dev/stdin`. */
 export async function writeInput(
   folder: string,
   input: Buffer | string | null,
@@ -83,7 +85,7 @@ export async function writeInput(
   return path
 }
 
-/** Writes what only the program may read: it may hold secrets. */
+/** Writes a file that only the program can read, since it may contain secrets. */
 export async function writeOwn(
   path: string,
   content: Buffer | string,
@@ -98,7 +100,7 @@ async function canLink(source: string, target: string): Promise<boolean> {
     await link(source, target)
     return true
   } catch {
-    return false // Another file system, or one without links.
+    return false // The target is on another file system, or the file system has no hard links.
   }
 }
 
@@ -110,7 +112,7 @@ async function sweep(base: string): Promise<void> {
     const judged = judgeName(name)
     if (judged === 'in_use') continue
     const made = await stat(path).catch(() => null)
-    // In a folder that everybody may write to, others may have chosen such a name.
+    // In a folder that is writable for everybody, other users could have created such a name.
     if (made === null || (process.getuid?.() !== 0 && made.uid !== process.getuid?.())) continue
     if (judged === 'unknown' && Date.now() - made.mtimeMs < UNKNOWN_OWNER_MS) continue
     await removeTree(path).catch(() => undefined)

@@ -7,8 +7,8 @@ const REMOVE_MS = 10 * 60_000
 const TOOLS = { cwd: '/', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' }, timeout: REMOVE_MS }
 
 /**
- * Removes what a program has made, whatever it is: trees deeper than a path can be long, folders nobody may enter, pipes. The
- * tools of the system walk down folder by folder, which Node.js cannot.
+ * Removes everything that a program created: trees deeper than the maximum path length, folders without permissions, pipes.
+ * Unlike Node.js, the system's tools descend folder by folder.
  */
 export async function removeTree(path: string): Promise<void> {
   try {

@@ -1,4 +1,4 @@
-/** What is the same for a program wherever it runs: the checks before, its folder and cgroup, and the account of its end. */
+/** Shared by all kinds of sandboxes: checks before the start, the folder and cgroup of a program, and its result. */
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -15,30 +15,30 @@ import { removeTree } from './remove-tree.ts'
 import type { OutputStream, Program, ProgramEnd, RunOptions } from './sandbox.ts'
 import { type Processes, supervise } from './supervision.ts'
 
-/** A way to run programs. */
+/** The parts of running a program that differ by kind of sandbox. */
 export interface Ground {
-  /** A folder of this process alone. */
+  /** A folder used by this process alone. */
   readonly folder: string
   readonly cgroups: Cgroups | null
-  /** Starts a launcher, which waits. */
+  /** Starts a launcher, which waits until it is released. */
   launch(program: Program, folder: string): Promise<Launched>
 }
 
-/** A launcher that waits. */
+/** A launcher that waits to be released. */
 export interface Launched extends Spawned {
-  /** Takes charge of it and of everything that it becomes. */
+  /** Returns an object that controls the launcher and the processes that it becomes. */
   readonly takeCharge: (words: LauncherWords, cgroup: Cgroup | null) => LaunchedProcesses
 }
 
 /** The processes of a launcher that waits. */
 export interface LaunchedProcesses extends Processes {
-  /** Lets the launcher go on. */
+  /** Releases the launcher. */
   begin(): void
-  /** The process above all others of the program; null before there is one. */
+  /** The ancestor of all other processes of the program; null before it exists. */
   readonly rootPid: number | null
 }
 
-/** A child, and where its output arrives. */
+/** A child process and its output streams. */
 export interface Spawned {
   readonly child: ChildProcess
   readonly output: Readonly<Record<OutputStream, Socket>>
@@ -59,12 +59,12 @@ export async function runProgram(ground: Ground, program: Program, options: RunO
       cgroup = (await ground.cgroups?.create(program.limits)) ?? null
       launched = await ground.launch(program, folder)
     } catch (error) {
-      // The machine is short of something: disk, descriptors, processes.
+      // The machine lacks a resource: disk space, descriptors or processes.
       return notStarted({ cause: 'spawn_failed', message: (error as Error).message })
     }
     return await attend(program, options, launched, cgroup, startedAt)
   } finally {
-    // What cannot be removed now is removed by the next process.
+    // What cannot be removed now is removed by a later process.
     await cgroup?.remove().catch(() => undefined)
     if (folder !== null) await removeTree(folder).catch(() => undefined)
   }
@@ -96,7 +96,10 @@ async function attend(
   return programEnd(program, ended, counted, words, performance.now() - startedAt)
 }
 
-/** Starts a process whose output goes through the pipes of a place, and closes here what it has been given. */
+/**
+ * Starts a process whose output goes through the pipes of a place, and closes this process's copies of the inherited
+ * descriptors.
+ */
 export function spawnIn(
   { stdoutPath, stderrPath }: Place,
   [command = '', ...args]: readonly string[],
@@ -130,7 +133,7 @@ export function spawnIn(
     const child = spawn(command, args, {
       ...options,
       stdio: [stdin, stdout.writer, stderr.writer, ...extra],
-      // A terminal that interrupts this process must not interrupt its programs.
+      // A separate process group: Ctrl-C at a terminal must not interrupt programs.
       detached: true,
     })
     return { child, output: { stdout: stdout.reader, stderr: stderr.reader } }

@@ -1,83 +1,84 @@
 /**
- * Runs programs that nobody vouches for. A sandbox takes a program and limits, passes its output on while it runs, and answers
- * with how it ended. When `run` resolves, nothing that the program started is left: no process, no file, no cgroup.
+ * Runs untrusted programs. A sandbox takes a program and limits, forwards its output while it runs, and returns how it ended.
+ * When `run` resolves, nothing that the program started is left: no process, no file, no cgroup.
  *
- * There are two kinds. `bubblewrap` shows the program a read-only system and nothing else of the machine; `none` only limits it and
- * ends it, and runs it as the user of this process. Which of the two a node may use is decided by `detectSandbox` and the operator.
+ * There are two kinds. `bubblewrap` shows the program a read-only system and nothing else of the machine; `none` only limits
+ * the program and ends it, and runs it as the user of this process. `detectSandbox` and the operator decide which of the two a
+ * node uses.
  */
 
 import type { StopSignal } from '../runtime/stop-signal.ts'
 
-/** What to run, what it may use, and for how long. */
+/** A program, its permissions and its limits. */
 export interface Program {
   /** The absolute path of an executable file on this machine. */
   readonly executable: string
   /**
-   * The file name under which the program sees an uploaded executable, in `/program`. Null for a command of this machine, which
-   * is run where it is.
+   * File name of an uploaded executable inside the sandbox, in `/program`. Null for a command of this machine, which is
+   * executed at its own path.
    */
   readonly name: string | null
   readonly args: readonly string[]
-  /** Added to the few variables that every program has (`PATH`, `HOME`, `TMPDIR`, `LANG`, `USER`); replaces them where named. */
+  /** Added to the default variables of every program (`PATH`, `HOME`, `TMPDIR`, `LANG`, `USER`), which it can override. */
   readonly env: Readonly<Record<string, string>>
-  /** What it reads from standard input; null is an empty input. */
+  /** Standard input; null for an empty input. */
   readonly stdin: Buffer | string | null
   readonly files: readonly WorkFile[]
-  /** Absolute paths that the program may read besides the system, under the same names. */
+  /** Absolute paths that the program can read besides the system, at the same paths inside the sandbox. */
   readonly readable: readonly string[]
-  /** The same for paths that it may also write to, as far as the user it runs as may. */
+  /** Like `readable`, for paths that the program can also write to, if the user it runs as has permission. */
   readonly writable?: readonly string[]
-  /** Whether it may use the network of this machine. Without it, there is only a loopback interface of its own. */
+  /** Whether the program can use the network of this machine. Otherwise it has only a loopback interface of its own. */
   readonly network: boolean
   readonly limits: ProgramLimits
-  /** How long it may run; null when whoever started it sets no limit. */
+  /** Timeout; null if the caller sets none. */
   readonly timeoutMs: number | null
-  /** The time between SIGTERM and SIGKILL when it must stop. */
+  /** Time between SIGTERM and SIGKILL when the program is stopped. */
   readonly graceMs: number
 }
 
 /** A file in the work directory. The program can read it, not change it. */
 export interface WorkFile {
-  /** Relative to the work directory: no `..`, no leading `/`. */
+  /** Path relative to the work directory: no `..`, no leading `/`. */
   readonly path: string
   /** The absolute path of the content on this machine, or the content itself. */
   readonly source: string | Buffer
   readonly executable: boolean
 }
 
-/** What a program may use at most. `Enforcement` says which of these a machine can hold it to. */
+/** Resource limits of a program. `Enforcement` describes which of them the machine can enforce. */
 export interface ProgramLimits {
-  /** Of all its processes together, including what it writes to its work directory and `/tmp`. */
+  /** Memory of all its processes together, including files in its work directory and `/tmp`. */
   readonly memoryBytes: number
-  /** How many processors it may keep busy; 0.5 is half of one. */
+  /** Number of processors that the program can keep busy; 0.5 is half a processor. */
   readonly cpus: number
-  /** Processes and threads at the same time. */
+  /** Maximum number of concurrent processes and threads. */
   readonly processes: number
-  /** The largest file, and everything in the work directory and `/tmp` together. */
+  /** Maximum size of a file, and of the work directory and `/tmp` together. */
   readonly fileBytes: number
-  /** Open files of each process. */
+  /** Maximum number of open files per process. */
   readonly openFiles: number
-  /** Standard output and standard error together; a program that writes more is stopped. */
+  /** Maximum size of standard output and standard error together; a program that exceeds it is stopped. */
   readonly outputBytes: number
 }
 
 /** How a program ended. */
 export interface ProgramEnd {
   readonly cause: EndCause
-  /** As a shell reports it: 128 + n when signal n ended the program. Null if it was not started. */
+  /** Exit code as a shell reports it: 128 + n if signal n ended the program. Null if the program did not start. */
   readonly exitCode: number | null
-  /** The name of the signal, such as `SIGKILL`, when the exit code is 128 + n. */
+  /** Name of the signal, such as `SIGKILL`, if the exit code is 128 + n; null otherwise. */
   readonly signal: string | null
-  /** Why it ended, as a sentence; null when it exited by itself. */
+  /** Why the program ended, as a sentence; null if it exited by itself. */
   readonly message: string | null
   readonly durationMs: number
-  /** The most memory that it used at once, and its processor time; null where the machine does not count them. */
+  /** Peak memory and processor time; null if the machine does not measure them. */
   readonly peakMemoryBytes: number | null
   readonly cpuMs: number | null
 }
 
 export type EndCause =
-  /** By itself or by a signal that did not come from here. */
+  /** It ended by itself or by a signal that this process did not send. */
   | 'exited'
   /** It ran longer than `timeoutMs`. */
   | 'timed_out'
@@ -87,43 +88,43 @@ export type EndCause =
   | 'memory'
   /** It wrote more than `outputBytes`. */
   | 'output'
-  /** The file cannot be executed, here or on any machine like this one: starting it again would change nothing. */
+  /** The file cannot be executed on this or any similar machine: another attempt would fail too. */
   | 'not_executable'
-  /** This machine could not start it. */
+  /** This machine could not start the program. */
   | 'spawn_failed'
 
 export type OutputStream = 'stdout' | 'stderr'
 
-/** How the caller receives the output of a program and can stop it. */
+/** Receives the output of a program, and can stop it. */
 export interface RunOptions {
   /**
-   * Called with each piece of output, in the order of its stream. While a promise that it returned is pending, nothing more is
-   * read of that stream, and a program that goes on writing waits.
+   * Called with each piece of output, in order per stream. While a returned promise is pending, nothing more is read from that
+   * stream, so a program that continues to write is blocked.
    */
   readonly onOutput: (stream: OutputStream, chunk: Buffer) => void | Promise<void>
   /** Ends the program: SIGTERM, then SIGKILL after `graceMs`. */
   readonly signal: StopSignal
-  /** Asked when the signal fires: whether there is no time for grace. */
+  /** Called when the signal fires: whether to kill the program without a grace period. */
   readonly isUrgent?: () => boolean
 }
 
-/** A place to run programs in, any number at the same time. */
+/** Runs any number of programs concurrently. */
 export interface Sandbox {
   readonly kind: 'bubblewrap' | 'none'
   /** How each limit is enforced on this machine. */
   readonly enforcement: Enforcement
   /** Never rejects because of the program. */
   run(program: Program, options: RunOptions): Promise<ProgramEnd>
-  /** Removes what it keeps on disk, once no program runs any more. */
+  /** Deletes the sandbox's files. Call it after all programs have ended. */
   close(): Promise<void>
 }
 
-/** What holds a program to each limit; null where nothing does. */
+/** The mechanism that enforces each limit; null if the limit is not enforced. */
 export interface Enforcement {
   readonly memory: 'cgroup' | 'process' | null
   readonly cpus: 'cgroup' | 'time' | null
   readonly processes: 'cgroup' | 'rlimit' | null
   readonly files: 'tmpfs' | 'rlimit' | null
-  /** What is missing, and what an operator can do about it, as a sentence; null when all limits hold for the whole program. */
+  /** A sentence about what is missing and how an operator can fix it; null if all limits apply to the program as a whole. */
   readonly note: string | null
 }

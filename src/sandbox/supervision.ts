@@ -1,6 +1,6 @@
 /**
- * Watches over one program, whatever it runs in: passes its output on, stops it when its time is up, when it is told to or when it
- * writes too much, and tells how it ended.
+ * Supervises one program in any kind of sandbox: forwards its output, stops it on timeout, on request or for too much output,
+ * and returns how it ended.
  */
 
 import type { Socket } from 'node:net'
@@ -9,31 +9,31 @@ import type { EndCause, OutputStream, Program, RunOptions } from './sandbox.ts'
 
 /** The processes of a program. */
 export interface Processes {
-  /** Asks all of them to end. */
+  /** Asks all processes to end. */
   terminate(): void
-  /** Ends all of them. */
+  /** Kills all processes. */
   kill(): void
-  /** Resolves when none is left that can be found. Never rejects. */
+  /** Resolves when no detectable process is left. Never rejects. */
   readonly ended: Promise<Exit>
 }
 
-/** How the program itself ended. */
+/** Exit status of the program itself. */
 export interface Exit {
-  /** As a shell reports it; null if it never started. */
+  /** Exit code as a shell reports it; null if the program never started. */
   readonly code: number | null
 }
 
-/** What became of it, and who decided that. */
+/** How a program ended, and whether it was stopped. */
 export interface Supervised {
   readonly exit: Exit
-  /** Null when it ended by itself. */
+  /** Why the program was stopped; null if it ended by itself. */
   readonly stopped: EndCause | null
 }
 
-/** Calls `exceeded` when the program uses too much memory; answers with how to stop watching. */
+/** Calls `exceeded` if the program uses too much memory. Returns a function that stops watching. */
 export type MemoryWatch = (exceeded: () => void) => () => void
 
-/** What to watch over, and how. */
+/** Inputs of the supervision. */
 export interface Supervision {
   readonly program: Program
   readonly options: RunOptions
@@ -42,12 +42,12 @@ export interface Supervision {
   readonly watchMemory: MemoryWatch
 }
 
-/** A pipe that is silent for so long after the end is held by a process that nobody can find any more. */
+/** A pipe that is silent for this long after the end of the program is kept open by a process that can no longer be found. */
 const SILENT_MS = 2_000
 /** Timers of Node.js overflow beyond this. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Rejects only if the listener of the output does, and then after the program has ended. */
+/** Rejects only if `onOutput` does, and only after the program has ended. */
 export async function supervise(supervision: Supervision): Promise<Supervised> {
   const { program, options, processes, output, watchMemory } = supervision
   let stopped: EndCause | null = null
@@ -92,7 +92,7 @@ export async function supervise(supervision: Supervision): Promise<Supervised> {
   }
 }
 
-/** What both streams together may still write. */
+/** Number of bytes that both streams together can still write. */
 class OutputBudget {
   #left: number
   readonly #onSpent: () => void
@@ -102,7 +102,7 @@ class OutputBudget {
     this.#onSpent = onSpent
   }
 
-  /** As much of it as is allowed. */
+  /** Returns the part of the chunk that is within the budget. */
   spend(chunk: Buffer): Buffer {
     const part = chunk.length <= this.#left ? chunk : chunk.subarray(0, this.#left)
     this.#left -= part.length
@@ -111,9 +111,9 @@ class OutputBudget {
   }
 }
 
-/** Reads the next piece only when the last has been dealt with: until then the program waits in front of a full pipe. */
+/** Reads the next chunk only after the previous one was processed: until then, a full pipe blocks the program. */
 class OutputReader {
-  /** When the pipe is closed. */
+  /** Resolves when the pipe is closed. */
   readonly done: Promise<void>
   readonly #socket: Socket
   #isDelivering = false
@@ -151,10 +151,10 @@ class OutputReader {
   }
 }
 
-/** The exit code of a shell for a process that a signal ended. */
+/** Returns the exit code that a shell reports for a process ended by a signal. */
 export const codeOfSignal = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]
 
-/** The signal that such an exit code tells of; null for others. */
+/** Returns the signal for such an exit code; null for other codes. */
 export function signalOfCode(code: number): NodeJS.Signals | null {
   const found = Object.entries(constants.signals).find(([, number]) => number === code - 128)
   return (found?.[0] as NodeJS.Signals | undefined) ?? null

@@ -1,6 +1,6 @@
 /**
- * Programs without a sandbox: as the user of this process, with its view of the machine. They still have a process group, an
- * environment and a work directory of their own, limits, and an end.
+ * Runs programs without a sandbox: as the user of this process, with its view of the machine. They still have their own process
+ * group, environment and work directory, and they are limited and ended like others.
  */
 
 import type { ChildProcess } from 'node:child_process'
@@ -19,9 +19,9 @@ import { type Launched, type LaunchedProcesses, runProgram, spawnIn } from './ru
 import type { Enforcement, Program, ProgramEnd, RunOptions, Sandbox } from './sandbox.ts'
 import { codeOfSignal, type Exit } from './supervision.ts'
 
-/** What a machine offers for it. */
+/** Resources of the machine that programs use. */
 export interface UnsandboxedOptions {
-  /** A folder of this process alone. */
+  /** A folder used by this process alone. */
   readonly folder: string
   readonly cgroups: Cgroups | null
   readonly shell: LauncherShell
@@ -29,10 +29,10 @@ export interface UnsandboxedOptions {
 }
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-/** How often to look for the end of a process group. Killed processes count until the system's first process reaps them. */
+/** Number of checks for the end of a process group. Killed processes count until the init process reaps them. */
 const LOOKS = 10
 
-/** The kind `none`. */
+/** The sandbox of the kind `none`. */
 export class Unsandboxed implements Sandbox {
   readonly kind = 'none'
   readonly enforcement: Enforcement
@@ -53,7 +53,7 @@ export class Unsandboxed implements Sandbox {
     return removeTree(this.#options.folder)
   }
 
-  /** Everything that the program is given is a copy: it could change the original. */
+  /** All files given to the program are copies, because the program could change the originals. */
   async #launch(program: Program, folder: string): Promise<Launched> {
     await chmod(folder, 0o700)
     const work = join(folder, 'work')
@@ -73,7 +73,7 @@ export class Unsandboxed implements Sandbox {
     const inherited = shell.inherited.filter((fd) => fd > CONTROL_FD)
     const limits = processLimits(
       program.limits,
-      // A limit of processes would count all of this user, of which this process is one.
+      // A limit on processes would count all processes of this user, including this one.
       { ...heldBy(this.#options.cgroups), processes: true },
       program.timeoutMs,
     )
@@ -92,8 +92,8 @@ export class Unsandboxed implements Sandbox {
 }
 
 /**
- * The program and what it started, except for what left the group; that is found only in a cgroup. The watcher of the launcher is
- * in the group, too, so that its number is not given to others before everything in it has been killed.
+ * The program and the processes that it started, except those that left the process group, which only a cgroup can find. The
+ * launcher's watcher is also in the group, so that the group's id is not reused before everything in it has been killed.
  */
 class ProcessGroup implements LaunchedProcesses {
   readonly ended: Promise<Exit>
@@ -117,7 +117,7 @@ class ProcessGroup implements LaunchedProcesses {
 
   terminate(): void {
     this.#signal('SIGTERM')
-    // A stopped process hears the one only after the other.
+    // A stopped process handles SIGTERM only after SIGCONT.
     this.#signal('SIGCONT')
   }
 
@@ -125,7 +125,7 @@ class ProcessGroup implements LaunchedProcesses {
     this.#signal('SIGKILL')
   }
 
-  /** False when there is nobody in it. */
+  /** Returns false if the process group is empty. */
   #signal(signal: NodeJS.Signals | 0): boolean {
     try {
       return this.#child.pid !== undefined && process.kill(-this.#child.pid, signal)

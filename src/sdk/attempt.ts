@@ -1,10 +1,10 @@
-/** One attempt in a handler's hands: what it is given, when it must stop, and what is reported of it. */
+/** One attempt performed by a handler: its context, the reasons for stopping it, and its report. */
 import { NonRetryable, RetryAt } from './handler-errors.ts'
 import type { Level, LogLine, RunLog } from './run-log.ts'
 
 export type LogLevel = Level
 
-/** Why an attempt has to stop before it has ended by itself. */
+/** Why an attempt must stop early. */
 export type StopReason = 'cancelled' | 'timed_out' | 'lease_lost' | 'shutdown'
 
 const WHY: Readonly<Record<StopReason, string>> = {
@@ -14,7 +14,7 @@ const WHY: Readonly<Record<StopReason, string>> = {
   shutdown: 'The worker is stopping.',
 }
 
-/** The reason of `ctx.signal`. */
+/** The abort reason of `ctx.signal`. */
 export class Stopped extends Error {
   override readonly name = 'Stopped'
   readonly why: StopReason
@@ -25,32 +25,32 @@ export class Stopped extends Error {
   }
 }
 
-/** What a handler knows of the run it performs, and how it speaks to Belfry meanwhile. */
+/** Information about the run that a handler performs, and functions to communicate with Belfry meanwhile. */
 export interface HandlerContext {
-  /** The same for every attempt at a run: by it a receiver recognises a repetition. */
+  /** The same for every attempt of a run, so that a receiver can detect repetitions. */
   readonly runId: string
   readonly taskId: string
-  /** The instant for which the run was scheduled. */
+  /** The instant that the run was due. */
   readonly scheduledFor: Date
-  /** 1 for the first attempt. */
+  /** Number of the attempt; the first is 1. */
   readonly attempt: number
-  /** Grows with every attempt: whoever writes on behalf of a run can refuse what carries a smaller one. */
+  /** Increases with every attempt. A system that receives writes on behalf of a run can reject a smaller fence. */
   readonly fence: number
   /** W3C trace context of the attempt. */
   readonly traceparent: string
-  /** The id of its own that the task gives, for logs and calls of yours. */
+  /** The task's own tracing id, for your logs and calls. */
   readonly tracingId: string | null
-  /** Fires when the attempt must stop; its reason is a `Stopped`. Give it to everything that takes one. */
+  /** Fires when the attempt must stop; its reason is a `Stopped`. Pass it to every function that accepts a signal. */
   readonly signal: AbortSignal
-  /** Says how far it is, from 0 to 1, or in words. It is shown while the run goes on. */
+  /** Sets the progress, from 0 to 1 or in words. It is shown while the run is in progress. */
   progress(fraction: number | null, message?: string): void
-  /** Writes a line to the log of the run, which can be followed while the attempt goes on. It never waits. */
+  /** Writes a line to the log of the run, which can be followed during the attempt. It returns immediately. */
   log(message: string, level?: LogLevel): void
-  /** Tells Belfry at once, and hears whether the run goes on: `signal` has fired by then if it does not. */
+  /** Contacts Belfry immediately to check whether the run continues: if not, `signal` has fired when the promise resolves. */
   heartbeat(): Promise<void>
 }
 
-/** How an attempt ended, as it is reported. */
+/** Report of how an attempt ended. */
 export interface Report {
   readonly runId: string
   readonly fence: number
@@ -65,14 +65,14 @@ export interface Report {
   readonly retryable?: boolean
   readonly retryAt?: string
   readonly retryInMs?: number
-  /** The rest of the log, and how many lines of it were confirmed before. */
+  /** The lines of the log that were not sent before, and the number of lines confirmed before them. */
   readonly log?: readonly LogLine[]
   readonly logFirst?: number
 }
 
 /**
- * How an action ended, as whatever performed it says. Unlike what a handler returns, it is reported as it is; `result` is kept also when
- * the attempt was stopped.
+ * The end of an action, as determined by its performer. Unlike a handler's return value, it is reported unchanged; `result` is
+ * kept even if the attempt was stopped.
  */
 export class ActionEnd {
   readonly report: Omit<Report, 'runId' | 'fence' | 'log'>
@@ -82,7 +82,7 @@ export class ActionEnd {
   }
 }
 
-/** What an attempt is made of. */
+/** Inputs of an attempt. */
 export interface AttemptOptions {
   readonly runId: string
   readonly taskId: string
@@ -93,14 +93,14 @@ export interface AttemptOptions {
   readonly timeoutMs: number
   readonly traceparent: string
   readonly tracingId: string | null
-  /** An attempt that was told to stop is waited for so long; then it ends without what performs it. */
+  /** How long to wait for a stopped attempt before it ends without its performer. */
   readonly abandonMs?: number
   readonly log: RunLog
-  /** Sends what the log has too much of to go with a report. */
+  /** Sends log lines until the rest fits into a report. */
   drain(log: RunLog): Promise<void>
-  /** Asks Belfry about all runs in hand. */
+  /** Asks Belfry about all runs in progress. */
   ask(): Promise<void>
-  /** Hears what the handler has thrown, also after the attempt has ended without it. */
+  /** Called with the error that the handler threw, even after the attempt has ended without the handler. */
   onThrown(error: unknown): void
 }
 
@@ -113,7 +113,7 @@ type Settled =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: unknown }
 
-/** A handler that was told to stop is waited for so long; then the attempt ends without it. */
+/** How long to wait for a stopped handler before the attempt ends without it. */
 const ABANDON_MS = 5_000
 const MAX_MESSAGE_CHARACTERS = 4_000
 const MAX_STACK_CHARACTERS = 8_000
@@ -124,7 +124,7 @@ export class Attempt {
   readonly #controller = new AbortController()
   #reason: StopReason | undefined
   #isDisowned = false
-  /** The handler has ended, and nothing can stop it any more. */
+  /** The handler has ended, so stopping has no effect any more. */
   #isSettled = false
   #progress: Progress | undefined
   #abandon: (() => void) | undefined
@@ -139,7 +139,7 @@ export class Attempt {
     this.#options = options
   }
 
-  /** The first reason counts. The handler has a moment to come to an end. */
+  /** Stops the attempt; the first reason counts. The handler has a short time to finish. */
   stop(reason: StopReason): void {
     if (this.#reason !== undefined || this.#isSettled) return
     this.#reason = reason
@@ -148,12 +148,12 @@ export class Attempt {
     this.#controller.abort(new Stopped(reason))
   }
 
-  /** The run is somebody else's: nothing is reported about it. */
+  /** The run now belongs to another worker: nothing is reported about it. */
   disown(): void {
     this.#isDisowned = true
   }
 
-  /** The run as it is named to Belfry, with what there is to say since the last time. */
+  /** Returns the identity of the run for a heartbeat, with its progress if it changed since the last call. */
   status(): { runId: string; fence: number; progress?: Progress } {
     const { runId, fence } = this.#options
     const progress = this.#progress
@@ -164,12 +164,12 @@ export class Attempt {
 
   #told: Progress | undefined
 
-  /** What was said last was not heard. */
+  /** The last status was not received, so its progress is sent again. */
   tellAgain(): void {
     this.#progress ??= this.#told
   }
 
-  /** Calls the handler; answers what there is to report, if anything. */
+  /** Calls the handler. Returns the report; undefined if the run was disowned. */
   async perform(handler: (payload: never, context: HandlerContext) => unknown): Promise<Report | undefined> {
     const { payload, timeoutMs } = this.#options
     const limit = setTimeout(() => this.stop('timed_out'), timeoutMs)
@@ -203,7 +203,7 @@ export class Attempt {
     }
   }
 
-  /** Whoever passes on why it was told to stop has nothing to say of its own. Node's functions give the reason as the cause. */
+  /** Whether the handler only rethrew the reason for stopping. Functions of Node.js pass the reason as the cause. */
   #isPassedOn(error: unknown): boolean {
     const { aborted, reason } = this.#controller.signal
     return aborted && (error === reason || (error instanceof Error && error.cause === reason))
@@ -252,7 +252,7 @@ export class Attempt {
     }
   }
 
-  /** An action that has ended by itself counts as it ended; of one that was stopped only what it left is kept. */
+  /** An action that ended by itself is reported as it is; if it was stopped, only its result is kept. */
   #actionReport(held: Pick<Report, 'runId' | 'fence'>, { report }: ActionEnd): Report {
     const reason = this.#reason
     if (reason === undefined || (report.outcome === 'completed' && reason !== 'timed_out'))
@@ -263,7 +263,7 @@ export class Attempt {
   }
 }
 
-/** What was not sent of a log, which from now on is the report's. */
+/** Returns the unsent lines of the log, which become part of the report. */
 function restOf(log: RunLog): Pick<Report, 'log' | 'logFirst'> {
   const { first: logFirst, lines } = log.next(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
   log.drop()
@@ -279,7 +279,7 @@ function described(error: unknown): { message: string; stack?: string } {
   return error.stack ? { message, stack: error.stack.slice(0, MAX_STACK_CHARACTERS) } : { message }
 }
 
-/** What was thrown need not be an error, nor anything that can be written; the attempt has failed all the same. */
+/** Converts a thrown value to text. It need not be an error or serialisable. */
 function inWords(thrown: unknown): string {
   try {
     return (typeof thrown === 'object' && JSON.stringify(thrown)) || String(thrown)

@@ -1,11 +1,12 @@
 /**
- * What shows Belfry that a worker lives, from a thread that does nothing else, as the text that the thread is started from. It is
- * no file of its own, because programs are bundled: the bundle holds this module and would not hold a file that is only named.
- * It uses Node's own modules alone, and gets them in a way that works in a script and in a module.
+ * Sends heartbeats from a separate thread, so that a busy main thread does not delay them. This is the source text of the
+ * thread rather than a file, because programs are bundled: a bundle contains this module but would not contain a file that is
+ * only referenced by name. It uses only modules of Node.js, loaded in a way that works in scripts and in modules.
  *
- * It writes the monotonic instant (nanoseconds) at which the last beat that was answered began into shared memory: the main
- * thread can tell how sure it may be of its runs without waiting for a message. With each beat it names the runs in hand, as
- * the main thread has told it, so that they count as known also while a handler keeps that one busy.
+ * After each successful heartbeat, the thread writes the monotonic instant (nanoseconds) at which that heartbeat began to
+ * shared memory. The main thread can thus determine how certain its leases are without waiting for a message. Each heartbeat
+ * names the runs in progress, as reported by the main thread, so that Belfry knows about them even while a handler blocks the
+ * main thread.
  */
 export const BEAT_THREAD = /* js */ `'use strict'
 const http = process.getBuiltinModule('node:http')

@@ -1,20 +1,20 @@
 /**
- * Requests to Belfry, over connections that are kept. Any of the servers will do: when one does not answer, the next
- * is asked. Built on Node's own client, because this runs in other people's processes and brings nothing along.
+ * Requests to Belfry over persistent connections. All servers are equivalent: if one does not respond, the next one is used.
+ * Built on Node's own HTTP client without dependencies, because it runs in other people's processes.
  */
 import http from 'node:http'
 import https from 'node:https'
 
-/** What JSON can be. */
+/** Any JSON value. */
 export type Json = unknown
 
-/** The server has answered, and refuses. */
+/** The server responded with an error. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly status: number
-  /** Stable; Belfry's documentation has the list. */
+  /** Stable error code; Belfry's documentation lists the codes. */
   readonly code: string
-  /** How long the server asks to be left alone. */
+  /** How long the server asks clients to wait, from `Retry-After`. */
   readonly retryAfterMs: number
 
   constructor(status: number, code: string, detail: string, retryAfterMs = 0) {
@@ -39,10 +39,10 @@ const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 const BACKOFF_MS = { first: 100, longest: 5_000 }
 const LONGEST_RETRY_AFTER_MS = 60_000
-/** Statuses of refusals that end by themselves: asked again the server may answer otherwise. */
+/** Status codes below 500 that are temporary: a repeated request can succeed. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Whether asking again cannot help. */
+/** Whether repeating the request cannot help. */
 export const isFinal = ({ status }: Refused): boolean => status < 500 && !PASSING.has(status)
 
 export class Connection {
@@ -50,7 +50,7 @@ export class Connection {
   readonly #agents: { readonly 'http:': http.Agent; readonly 'https:': https.Agent }
   #current = 0
 
-  /** `ca`: certificates to trust instead of those that Node.js comes with. */
+  /** `ca`: certificates to trust instead of those of Node.js. */
   constructor(servers: readonly string[], ca?: string) {
     this.#agents = {
       'http:': new http.Agent({ keepAlive: true }),
@@ -65,7 +65,7 @@ export class Connection {
     this.servers = servers
   }
 
-  /** Sends a request once. Throws `Refused`, or whatever the network had to say. */
+  /** Sends a request once. Throws `Refused` or a network error. */
   async post(path: string, body: Json, options: PostOptions = {}): Promise<Json> {
     const server = this.servers[this.#current % this.servers.length] ?? ''
     try {
@@ -76,7 +76,7 @@ export class Connection {
     }
   }
 
-  /** Sends a request until it is answered: it must be one that may be repeated. Only a refusal ends it, or `signal`. */
+  /** Repeats a request until it succeeds; the request must be idempotent. Only a final error or `signal` ends it. */
   async insist(path: string, body: Json, options: InsistOptions = {}): Promise<Json> {
     for (let failures = 0; ; failures++) {
       try {
@@ -84,7 +84,7 @@ export class Connection {
       } catch (error) {
         if (options.signal?.aborted || (error instanceof Refused && isFinal(error))) throw error
         const longest = Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** Math.min(failures, 10))
-        // Every other one right away at another server, if there are several.
+        // With several servers, the first retry goes to another server without delay.
         const isElsewhere = this.servers.length > 1 && failures % this.servers.length === 0
         options.onFailure?.(error instanceof Error ? error.message : String(error))
         const askedMs = error instanceof Refused && error.status === 429 ? error.retryAfterMs : 0
@@ -159,7 +159,7 @@ function settle(
   }
   const isSuccess = status >= 200 && status < 300
   if (isSuccess && answer !== undefined) resolve(answer)
-  // Whatever was answered was not heard: it is as if there had been no answer.
+  // The response was damaged, so it counts as none.
   else if (isSuccess) reject(new Error('the response is not valid'))
   else {
     const { code = 'unreadable', detail = `the server answered ${status}` } = answer ?? {}
@@ -172,7 +172,7 @@ function retryAfterMs(header: string | undefined): number {
   return seconds > 0 ? Math.min(seconds * 1_000, LONGEST_RETRY_AFTER_MS) : 0
 }
 
-/** Belfry stores neither NUL nor half a surrogate pair; both are shown as the replacement character. */
+/** Belfry stores neither NUL nor lone surrogates; both are replaced with the replacement character. */
 function storable(json: string): string {
   if (!json.includes('\\u')) return json
   return json.replace(ESCAPES, (whole, slashes: string, code: string) =>
@@ -182,7 +182,7 @@ function storable(json: string): string {
   )
 }
 
-/** `JSON.stringify` escapes nothing but control characters and lone surrogates as four digits. */
+/** `JSON.stringify` uses four-digit escapes only for control characters and lone surrogates. */
 const ESCAPES = /(\\+)u([0-9a-f]{4})/g
 
 function parsed(server: string): URL {

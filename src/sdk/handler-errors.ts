@@ -1,15 +1,18 @@
-/** What a handler throws to say more than that it failed. */
+/** Errors that a handler throws to control retries. */
 
-/** There is no use in trying again: the run ends, however many retries its task allows. */
+/** Ends the run without further retries, regardless of the task's retry limit. */
 export class NonRetryable extends Error {
   override readonly name = 'NonRetryable'
 }
 
-/** Try again, not before an instant: a Date, or milliseconds from now. Counts as one of the task's retries. */
+/** Requests a retry no earlier than an instant: a Date, or milliseconds from now. It counts as one of the task's retries. */
 export class RetryAt extends Error {
   override readonly name = 'RetryAt'
   readonly at: Date
-  /** Milliseconds from when Belfry hears of it, if it was given so: then this machine's clock need not be right. */
+  /**
+   * Delay in milliseconds from when Belfry receives the report, which does not depend on this machine's clock. Null if a Date
+   * was given.
+   */
   readonly inMs: number | null
 
   constructor(when: Date | number, message = 'The handler requested a retry.', options?: ErrorOptions) {

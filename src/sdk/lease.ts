@@ -1,12 +1,12 @@
 /**
- * For how long this worker may think that its runs are its own. The beats come from a thread of their own
- * (beat-thread.ts), so that a handler that keeps the main thread busy costs no lease; here it is decided what
- * follows from them. A worker that was not heard for most of its lease stops before others may begin.
+ * Tracks how long this worker can be certain that its runs belong to it. A separate thread sends the heartbeats
+ * (beat-thread.ts), so that a handler that blocks the main thread does not lose the lease; this module acts on their results. A
+ * worker without a successful heartbeat for most of its lease stops its runs before other workers can start them.
  */
 import { Worker as Thread } from 'node:worker_threads'
 import { BEAT_THREAD } from './beat-thread.ts'
 
-/** A run in hand. */
+/** A run in progress. */
 interface Held {
   readonly runId: string
   readonly fence: number
@@ -19,23 +19,23 @@ export interface LeaseOptions {
   readonly token: string
   readonly everyMs: number
   readonly leaseMs: number
-  /** Runs that one heartbeat may name. */
+  /** Maximum number of runs in one heartbeat. */
   readonly maxRuns: number
-  /** Belfry may soon give the runs to others. */
+  /** Called when Belfry may soon reassign the runs. */
   onDoubt(): void
-  /** It has not, and will not. */
+  /** Called when the lease is certain again: the runs were not reassigned. */
   onCertain(): void
-  /** It has. */
+  /** Called when Belfry has declared the worker dead and reassigned its runs. */
   onGone(): void
-  /** The thread cannot be kept going: without beats this worker is of no use. */
+  /** Called when the thread cannot be kept running: without heartbeats, the worker cannot continue. */
   onBroken(why: string): void
 }
 
-/** A part of the lease is kept for stopping what runs. */
+/** Share of the lease that is reserved for stopping runs. */
 const SAFETY = 0.25
 const LONGEST_CHECK_MS = 250
 const NS_PER_MS = 1_000_000n
-/** A thread that ends by itself is started again so often, unless a beat of it was heard in between. */
+/** Maximum number of restarts of a thread that ends unexpectedly, without a successful heartbeat in between. */
 const MAX_RESTARTS = 3
 const RESTART_MS = 200
 
@@ -45,7 +45,7 @@ export class Lease {
   readonly #inHand = new Map<string, Held>()
   readonly #check: NodeJS.Timeout
   #thread: Thread | undefined
-  /** The last beat that was heard when the thread was started. */
+  /** Time of the last successful heartbeat when the thread was started. */
   #beatAtStart = 0n
   #restarts = 0
   #isInDoubt = false
@@ -53,7 +53,7 @@ export class Lease {
 
   constructor(options: LeaseOptions) {
     this.#options = options
-    // The registration itself has just shown that we live.
+    // The registration counts as a heartbeat.
     Atomics.store(new BigInt64Array(this.#lastBeat), 0, process.hrtime.bigint())
     this.#check = setInterval(() => this.#look(), Math.min(LONGEST_CHECK_MS, options.leaseMs / 20))
     this.#check.unref()
@@ -64,24 +64,24 @@ export class Lease {
     return this.#options.leaseMs
   }
 
-  /** Whether the runs may already be somebody else's. It is asked anew each time: the main thread may have been busy. */
+  /** Whether the runs may already belong to another worker. Computed on each call, since the main thread may have been busy. */
   get isInDoubt(): boolean {
     this.#look()
     return this.#isInDoubt
   }
 
-  /** How long it takes until they may be, if no further beat is heard; 0 when they may be already. */
+  /** Milliseconds until the lease is in doubt if no further heartbeat succeeds; 0 if it is in doubt already. */
   get certainForMs(): number {
     return this.#isEnded ? 0 : Math.max(0, this.#longestSilenceMs - this.#silentMs)
   }
 
-  /** A run is in hand from now on, and each beat names it. */
+  /** Adds a run, which each heartbeat names from now on. */
   take({ runId, fence }: Held): void {
     this.#inHand.set(runId, { runId, fence })
     this.#thread?.postMessage({ taken: { runId, fence } })
   }
 
-  /** Belfry has heard what became of a run. */
+  /** Removes a run whose end Belfry has received. */
   letGo({ runId, fence }: Held): void {
     if (this.#inHand.get(runId)?.fence !== fence) return
     this.#inHand.delete(runId)

@@ -1,22 +1,22 @@
 /**
- * Sends what handlers log while they are at work: a moment after the first line, and one request for all attempts at a time. What was not
- * confirmed is sent again; Belfry stores each line once, by its number. Handlers never wait for any of this.
+ * Sends the log lines of handlers while they run: shortly after the first line, in one request for all attempts. Unconfirmed
+ * lines are sent again; Belfry stores each line once, by its number. Handlers never wait for this.
  */
 import { type Connection, isFinal, Refused } from './connection.ts'
 import type { RunLog } from './run-log.ts'
 
-/** Lines are gathered for so long. */
+/** How long lines are collected before a request. */
 const GATHER_MS = 200
-/** What one request holds, over all attempts. As JSON it is at most six times as long. */
+/** Maximum content of one request over all attempts. As JSON it is at most six times as large. */
 const MAX_CHARACTERS = 128 * 1024
 const MAX_LINES = 2_000
 const MAX_RUNS = 200
 const LONGEST_PAUSE_MS = 3_000
-/** An attempt that has ended sends what it has until so little is left, which goes with its report. */
+/** When an attempt has ended, lines are sent until this much is left, which is sent with its report. */
 const LINES_A_REPORT = 1_000
 const CHARACTERS_A_REPORT = 256 * 1024
 
-/** What follows from what was sent. */
+/** Callbacks of the sender. */
 export interface LogSenderEvents {
   warn(message: string): void
   /** The worker that had this token was declared dead or has left. */
@@ -49,13 +49,13 @@ export class LogSender {
     this.#waiting.delete(log)
   }
 
-  /** Resolves when at most this much of a log is left to send, or when sending has stopped. */
+  /** Resolves when at most this much of a log is unsent, or when sending has stopped. */
   async untilFits(log: RunLog, lines: number, characters: number): Promise<void> {
     while (!log.fits(lines, characters) && this.#sending)
       await new Promise<void>((resolve) => this.#passed.push(resolve))
   }
 
-  /** Nothing that waits here counts any more. */
+  /** Discards all unsent lines. */
   forget(): void {
     for (const log of this.#waiting) log.drop()
     this.#waiting.clear()
@@ -87,7 +87,7 @@ export class LogSender {
     this.#pass()
   }
 
-  /** Some lines of each attempt in turn. */
+  /** Returns some lines of each attempt in turn. */
   #next() {
     const batch = []
     let [lines, characters] = [MAX_LINES, MAX_CHARACTERS]
@@ -110,7 +110,7 @@ export class LogSender {
       this.#events.onGone(token)
       return
     }
-    // Asking again cannot help; what a handler logs must not keep it from going on.
+    // Repeating the request cannot help, and log lines must not block a handler.
     this.#events.warn(`lines of ${batch.length} runs were refused: ${error.message}`)
     for (const { log } of batch) log.drop()
   }

@@ -1,6 +1,6 @@
 /**
- * Reports how attempts ended: while one request is under way the reports of others gather and go with the next. What
- * was not heard is sent again, by the same fence, until it is; a report that Belfry refuses does not hold up the others.
+ * Reports how attempts ended. While a request is in progress, further reports are collected for the next one. Reports that were
+ * not received are repeated with the same fence; a rejected report does not delay the others.
  */
 import type { Report } from './attempt.ts'
 import { type Connection, isFinal, Refused } from './connection.ts'
@@ -9,16 +9,16 @@ const MAX_REPORTS = 200
 const MAX_CHARACTERS = 8 * 1024 * 1024
 const AGAIN_MS = { first: 100, longest: 3_000 }
 
-/** A report, and what it comes to as JSON. */
+/** A report and its size as JSON. */
 interface Written {
   readonly report: Report
   readonly size: number
 }
 
-/** What follows from reports. */
+/** Callbacks of the reports. */
 export interface ReportEvents {
   warn(message: string): void
-  /** Nothing more is to be said about this attempt. */
+  /** The report is settled: nothing more is sent about this attempt. */
   onSettled(report: Report): void
   /** The worker that had this token was declared dead or has left. */
   onGone(token: string): void
@@ -29,7 +29,7 @@ export class Reports {
   readonly #events: ReportEvents
   #waiting: Written[] = []
   #sending: Promise<void> | undefined
-  /** Fewer while one that is refused is looked for. */
+  /** Maximum number of reports per request; lowered while searching for a rejected report. */
   #limit = MAX_REPORTS
   token: string | undefined
 
@@ -38,7 +38,7 @@ export class Reports {
     this.#events = events
   }
 
-  /** Reports that Belfry has not heard yet. */
+  /** Number of reports that Belfry has not yet received. */
   get unheard(): number {
     return this.#waiting.length
   }
@@ -50,14 +50,14 @@ export class Reports {
     })
   }
 
-  /** Resolves when everything has been heard, there is nobody left who could be told, or the time is up. */
+  /** Resolves when all reports are settled, the worker is gone, or the time is over. */
   async flush(withinMs: number): Promise<void> {
     const late = setTimeout(() => this.forget(), withinMs)
     while (this.#sending) await this.#sending
     clearTimeout(late)
   }
 
-  /** Nothing that waits here counts any more. */
+  /** Discards all pending reports. */
   forget(): void {
     const forgotten = this.#waiting
     this.#waiting = []
@@ -65,7 +65,7 @@ export class Reports {
   }
 
   async #sendAll(): Promise<void> {
-    // Those that end in the same moment go together.
+    // Reports added in the same tick are sent together.
     await new Promise(setImmediate)
     for (let failures = 0; this.#waiting.length > 0; ) {
       const batch = this.#next()
@@ -96,7 +96,10 @@ export class Reports {
     return batch
   }
 
-  /** Drops what was heard; what could not be stored yet is sent again, behind the others. False when that is all of it. */
+  /**
+   * Removes the reports that were received; those that could not be stored yet are sent again, after the others. Returns false
+   * if none was stored.
+   */
   #settle(batch: readonly Written[], answer: unknown): boolean {
     const { runs = [] } = (answer ?? {}) as { runs?: readonly { runId: string; pending?: boolean }[] }
     const pending = new Set(runs.flatMap((run) => (run.pending ? run.runId : [])))
@@ -112,7 +115,7 @@ export class Reports {
     this.#waiting = this.#waiting.filter((one) => !heard.has(one))
   }
 
-  /** Batches are halved until the one that is refused is alone; then it goes without what it had to say. */
+  /** Halves the batch until the rejected report is alone, then sends that report without its result and log. */
   #settleRefused(batch: readonly Written[], error: Refused, token: string): void {
     if (error.status === 401 || error.status === 410) {
       this.#drop(batch)
@@ -145,7 +148,7 @@ export class Reports {
 const backoffMs = (failures: number) =>
   Math.min(AGAIN_MS.longest, AGAIN_MS.first * 2 ** Math.min(failures, 10))
 
-/** A result that cannot be written as JSON is a fault of the handler, and no reason to stop reporting. */
+/** A return value that cannot be serialised as JSON is an error of the handler; it is reported as such. */
 function written(report: Report): Written {
   try {
     return { report, size: JSON.stringify(report).length }

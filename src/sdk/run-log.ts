@@ -1,4 +1,4 @@
-/** A line that a handler wrote, or a piece of what a program wrote, which has no level. */
+/** A line written by a handler, or a piece of a program's output, which has no level. */
 export interface LogLine {
   readonly at: string
   readonly stream?: 'stdout' | 'stderr'
@@ -6,42 +6,42 @@ export interface LogLine {
   readonly message: string
 }
 
-/** What the logs of all attempts may take up in memory, in characters; what comes then is left out. */
+/** Maximum number of characters of the logs of all attempts in memory; further lines are omitted. */
 const MAX_MEMORY = 16 * 1024 * 1024
-/** What a line counts beyond its text, in memory and for the limit of an attempt. */
+/** Overhead per line, in memory and in the limit of an attempt. */
 const OVERHEAD = 64
-/** The limit leaves room for a last line that says what was left out. */
+/** Space reserved for a last line with the number of omitted lines. */
 const LAST_LINE = 512
 const MAX_LINE_CHARACTERS = 16_000
-/** How important a line of a handler is. */
+/** Severity of a handler's line. */
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 
 const LEVELS: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error'])
 
-/** What the logs of all attempts of a worker take up in memory. */
+/** Memory used by the logs of all attempts of a worker. */
 export interface LogMemory {
   characters: number
 }
 
-/** What the log of an attempt is bound by. */
+/** Limits of the log of an attempt. */
 export interface RunLogOptions {
-  /** What Belfry keeps of the log of an attempt. */
+  /** Maximum size of the log of an attempt. */
   readonly maxBytes: number
   readonly memory: LogMemory
-  /** There is something to send. */
+  /** Called when there is something to send. */
   onWritten(log: RunLog): void
 }
 
-/** The lines of one attempt that Belfry has not confirmed yet. Beyond its limit, they are only counted. */
+/** Unconfirmed log lines of one attempt. Lines beyond the limit are only counted. */
 export class RunLog {
   readonly runId: string
   readonly fence: number
   readonly #options: RunLogOptions
   #lines: LogLine[] = []
-  /** How many lines were confirmed. */
+  /** Number of confirmed lines. */
   #first = 0
   #bytes = 0
-  /** Of the lines that were not confirmed. */
+  /** Size of the unconfirmed lines. */
   #characters = 0
   #omitted = 0
   #isOver = false
@@ -52,25 +52,25 @@ export class RunLog {
     this.#options = options
   }
 
-  /** Whether lines were not confirmed. */
+  /** Whether there are unconfirmed lines. */
   get isWaiting(): boolean {
     return this.#lines.length > 0
   }
 
-  /** Whether those fit into so many lines and characters. */
+  /** Whether the unconfirmed lines are within these numbers of lines and characters. */
   fits(lines: number, characters: number): boolean {
     return this.#lines.length <= lines && this.#characters <= characters
   }
 
   write(wanted: Level, message: string): void {
-    // Belfry would refuse another word, and all that is sent with it.
+    // Belfry would reject any other value, together with the whole request.
     const level = LEVELS.has(wanted) ? wanted : 'info'
     const text = String(message)
     const kept = text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS - 1)}…` : text
     this.#take(kept, { level })
   }
 
-  /** Takes what a program wrote, which may be a part of a line or several. */
+  /** Adds output of a program, which can be a part of a line or several lines. */
   writeOutput(stream: 'stdout' | 'stderr', text: string): void {
     for (let from = 0; from < text.length; from += MAX_LINE_CHARACTERS)
       this.#take(text.slice(from, from + MAX_LINE_CHARACTERS), { stream, level: null })
@@ -93,7 +93,7 @@ export class RunLog {
     onWritten(this)
   }
 
-  /** The next lines to send, up to so many and so many characters, and how many came before them. */
+  /** Returns the next lines to send, up to these numbers of lines and characters, and the number of lines before them. */
   next(most: number, characters: number): { first: number; lines: readonly LogLine[] } {
     let left = characters
     const end = this.#lines.findIndex((line, i) => {
@@ -103,14 +103,14 @@ export class RunLog {
     return { first: this.#first, lines: this.#lines.slice(0, end < 0 ? undefined : end) }
   }
 
-  /** Belfry has stored so many, or will never take them. */
+  /** Removes the lines before `upTo`: Belfry has stored them or will never accept them. */
   confirm(upTo: number): void {
     const gone = this.#lines.splice(0, Math.max(0, upTo - this.#first))
     this.#first += gone.length
     for (const line of gone) this.#count(-sizeOf(line))
   }
 
-  /** Nothing more is written. The last line says how many were left out. */
+  /** Ends the log. If lines were omitted, a last line says how many. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -122,7 +122,7 @@ export class RunLog {
       })
   }
 
-  /** Nothing of it counts any more. */
+  /** Ends the log and discards its lines. */
   drop(): void {
     this.#isOver = true
     this.confirm(Number.POSITIVE_INFINITY)

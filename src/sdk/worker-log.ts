@@ -1,35 +1,38 @@
-/** What a worker says about itself and its handlers, and where. */
+/** The worker's own log: messages about itself and its handlers. */
 import { inspect } from 'node:util'
 import { RetryAt } from './handler-errors.ts'
 
-/** What a line is about, for logs that keep more than words. */
+/** Details of a line, for structured logs. */
 export interface LogDetails {
-  /** What was thrown. */
+  /** The thrown value. */
   readonly error?: unknown
   readonly handler?: string
   readonly runId?: string
   readonly taskId?: string
-  /** 1 for the first. */
+  /** Number of the attempt; the first is 1. */
   readonly attempt?: number
 }
 
 /** Receives a line of the worker's own log. */
 export type WorkerLog = (level: 'info' | 'warn' | 'error', message: string, details?: LogDetails) => void
 
-/** What others have written must not move the cursor, nor begin a line of its own outside of a stack. */
+/**
+ * Foreign text must not contain control characters that move the cursor or begin a new line, except for line breaks in stack
+ * traces.
+ */
 const CONTROL = /\p{Cc}/gu
 const CONTROL_BUT_LINES = /[^\P{Cc}\n]/gu
 
-/** Where people look first. An error is shown with its stack and its causes. */
+/** Default log, on standard error. An error is printed with its stack and its causes. */
 export const sayOnStderr: WorkerLog = (level, message, { error } = {}) => {
   const shown = level === 'error' && error instanceof Error ? inspect(error) : ''
-  // Its first line is told already.
+  // The first line is already part of the message.
   const rest = message.endsWith(inShort(error)) ? shown.slice(shown.indexOf('\n')) : `\n${shown}`
   const line = `belfry worker: ${level === 'info' ? '' : `${level}: `}${message.replaceAll(CONTROL, ' ')}`
   process.stderr.write(`${line}${shown && rest.replaceAll(CONTROL_BUT_LINES, ' ')}\n`)
 }
 
-/** A run in whose handler something was thrown. */
+/** The run in whose handler an error was thrown. */
 interface FailedRun {
   readonly handler: string
   readonly runId: string
@@ -37,7 +40,7 @@ interface FailedRun {
   readonly attempt: number
 }
 
-/** The log line for an error that a handler has thrown. A requested retry is only a warning. */
+/** Returns the log line for an error thrown by a handler. A requested retry is only a warning. */
 export function wordsFor(error: unknown, run: FailedRun): Parameters<WorkerLog> {
   const { handler, runId, taskId, attempt } = run
   const isWish = error instanceof RetryAt

@@ -23,50 +23,50 @@ export { Refused } from './connection.ts'
 export { NonRetryable, RetryAt } from './handler-errors.ts'
 export type { LogDetails, WorkerLog } from './worker-log.ts'
 
-/** Performs a run. What it returns is kept with the run; what it throws makes the attempt fail. */
+/** Performs a run. Its return value is stored with the run; an exception fails the attempt. */
 export type Handler<Payload = unknown> = (payload: Payload, context: HandlerContext) => unknown
 
-/** How a worker is set up. Nothing is required. */
+/** Options of a worker. All are optional. */
 export interface WorkerOptions {
-  /** Where Belfry's API answers, or several such places: any of them will do. Default `BELFRY_URL`, else port 3369 here. */
+  /** Address of Belfry's API, or several equivalent addresses. Default: `BELFRY_URL`, else port 3369 on this machine. */
   readonly server?: string | readonly string[]
-  /** Certificates of the authority that signed the server's own, in PEM form. Default: those that Node.js trusts. */
+  /** Certificates of the authority that signed the server's certificate, in PEM form. Default: those of Node.js. */
   readonly ca?: string
-  /** An API key of the role worker; needed as soon as Belfry has any key. Default `BELFRY_KEY`. */
+  /** API key with the role worker; required once Belfry has any key. Default: `BELFRY_KEY`. */
   readonly key?: string
-  /** Runs performed at once. Default 10. */
+  /** Maximum number of concurrent runs. Default: 10. */
   readonly concurrency?: number
-  /** What this worker is able to do: tasks may ask for it. */
+  /** Labels of this worker, which tasks can require. */
   readonly labels?: readonly string[]
-  /** Take runs from these queues only. Default all. */
+  /** Queues to take runs from. Default: all. */
   readonly queues?: readonly string[]
-  /** How others see it in lists. Default host and process. */
+  /** Name of the worker in lists. Default: host name and process id. */
   readonly name?: string
-  /** Of your program; others see it in lists. */
+  /** Version of your program, shown in lists. */
   readonly version?: string
   /** How long runs in progress may go on after `stop`. Default 30 s. */
   readonly graceMs?: number
-  /** Hears what the worker has to say about itself, and what handlers throw. Default: lines on stderr. */
+  /** Receives the worker's own log and the errors of handlers. Default: lines on stderr. */
   readonly log?: WorkerLog
 }
 
-/** A registration, for as long as it holds. */
+/** A valid registration. */
 interface Incarnation {
   readonly id: string
   readonly token: string
   readonly lease: Lease
-  /** What Belfry keeps of the log of an attempt; null: it takes it with the report alone, as release 0.1.0 does. */
+  /** Maximum size of the log of an attempt. Null if the server accepts logs only with the report, as release 0.1.0 does. */
   readonly maxLogBytes: number | null
 }
 
-/** A claim as it is sent, once or more often. */
+/** A claim request, repeated unchanged until it is answered. */
 interface ClaimRequest {
   readonly requestId: string
   readonly limit: number
   readonly waitMs: number
 }
 
-/** A run as Belfry gives it out. */
+/** A run as assigned by Belfry. */
 export interface GivenRun {
   readonly runId: string
   readonly taskId: string
@@ -78,31 +78,34 @@ export interface GivenRun {
   readonly timeoutMs: number
   readonly traceparent: string
   readonly tracingId: string | null
-  /** What is to be done, of a run that is not of a handler. */
+  /** The action, for runs that are not for a handler. */
   readonly action?: unknown
 }
 
-/** What performs a run, and for how long it is waited for once the attempt was told to stop. */
+/** Performs a run, and sets how long to wait for it after the attempt was told to stop. */
 export interface Performer {
   readonly perform: Handler<never>
   readonly abandonMs?: number
 }
 
-/** What release 0.1.0 keeps of a log. */
+/** Maximum size of a log in release 0.1.0. */
 const LOG_BYTES_A_REPORT = 60_000
 const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 const DEFAULT_CONCURRENCY = 10
 const DEFAULT_GRACE_MS = 30_000
 const WAIT_MS = 20_000
-/** An answer that comes this much later than it was asked for is not waited for. */
+/** Additional time to wait for a response beyond the requested waiting time. */
 const ANSWER_MARGIN_MS = 10_000
-/** Runs that one claim, and one question about runs in hand, may be about. */
+/** Maximum number of runs per claim and per heartbeat. */
 const MAX_RUNS = 500
-/** How often Belfry is asked what became of the runs in hand: so quickly does a cancellation arrive. */
+/** Interval for asking Belfry about the runs in progress. It determines how quickly a cancellation arrives. */
 const STATUS_MS = 1_500
-/** While the worker is busy, places that come free are gathered for so long: a claim for ten costs little more than one for one. */
+/**
+ * While the worker is busy, free slots are collected for this long, since a claim for ten runs costs little more than a claim
+ * for one.
+ */
 const GATHER_MS = 4
-/** No more is taken on while so many reports wait to be heard. */
+/** No more runs are claimed while more reports than this are pending. */
 const MAX_UNHEARD = 2_000
 
 export class Worker {
@@ -122,9 +125,9 @@ export class Worker {
   #stopping: Promise<void> | undefined
   #statusTimer: NodeJS.Timeout | undefined
   #freed: (() => void) | undefined
-  /** The claim that was sent and not answered: it is repeated as it is until it was. */
+  /** The claim that was sent and not yet answered: it is repeated unchanged until answered. */
   #unanswered: ClaimRequest | undefined
-  /** Gives up waiting for its answer. */
+  /** Stops waiting for the answer to the claim. */
   #cutClaim: (() => void) | undefined
   /** Why this worker cannot go on. */
   #failure: Error | undefined
@@ -149,12 +152,15 @@ export class Worker {
     })
   }
 
-  /** How Belfry calls this worker; undefined before it has started. It is another one after it was thought dead. */
+  /**
+   * The id that Belfry assigned to this worker; undefined before registration. It changes if the worker was declared dead and
+   * registers again.
+   */
   get id(): string | undefined {
     return this.#incarnation?.id
   }
 
-  /** Offers a handler. All of them are offered before `start`. */
+  /** Registers a handler. Register all handlers before `start`. */
   handle<Payload = unknown>(name: string, handler: Handler<Payload>): this {
     if (this.#isStarted)
       throw new Error(`handle('${name}') was called after start(); register handlers before start()`)
@@ -163,7 +169,10 @@ export class Worker {
     return this
   }
 
-  /** Introduces the worker and begins to take runs. Resolves when Belfry knows it; waits for a server that is not there yet. */
+  /**
+   * Registers the worker and begins to claim runs. Resolves when the worker is registered; waits for a server that is not
+   * available yet.
+   */
   async start(): Promise<void> {
     if (this.#isStarted) throw new Error('this worker was already started; create a new one')
     if (!this.isUseful) throw new Error("the worker has no handlers; call handle('name', …) first")
@@ -174,8 +183,8 @@ export class Worker {
   }
 
   /**
-   * Starts, and stops in order on SIGINT, SIGTERM or `signal`; a second one stops at once. Resolves when it has stopped, and
-   * rejects when it had to because it cannot show Belfry that it lives.
+   * Starts the worker and shuts it down on SIGINT, SIGTERM or `signal`; a second signal stops all runs immediately. Resolves
+   * when it has stopped. Rejects if it had to stop because it could not send heartbeats.
    */
   async run({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#isAwaited = true
@@ -206,8 +215,8 @@ export class Worker {
   }
 
   /**
-   * Takes on no more, lets runs in progress finish within the grace period, reports all of them, and says goodbye.
-   * What is cut off then counts as a failed attempt and is tried again.
+   * Stops claiming, lets runs in progress finish within the grace period, reports all of them, and signs off. Runs that are cut
+   * off count as failed attempts and are retried.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
@@ -225,34 +234,34 @@ export class Worker {
     clearTimeout(late)
     clearInterval(this.#statusTimer)
     const { token, lease } = this.#incarnation ?? {}
-    // What Belfry has not heard by then it has given to others.
+    // After the lease, Belfry has reassigned runs whose reports it has not received.
     await this.#reports.flush(lease?.leaseMs ?? 0)
     if (token) await this.#connection.post('/v1/worker/stop', {}, { token }).catch(() => {})
     await lease?.end()
     this.#connection.close()
   }
 
-  /** For so long the runs in hand are this worker's for sure, if nothing more is heard from Belfry. */
+  /** How long the runs in progress certainly belong to this worker if no further heartbeat succeeds. */
   protected get certainForMs(): number {
     return this.#incarnation?.lease.certainForMs ?? 0
   }
 
-  /** Says that it is there, and what it is there for. */
+  /** Logs that the worker has started, and what it provides. */
   protected tellStarted(id: string): void {
     this.#say('info', `worker ${id} provides ${[...this.#handlers.keys()].join(', ')}`)
   }
 
-  /** What Belfry keeps of the log of an attempt. */
+  /** Maximum size of the log of an attempt. */
   protected get maxLogBytes(): number {
     return this.#incarnation?.maxLogBytes ?? LOG_BYTES_A_REPORT
   }
 
-  /** Whether there is anything that this worker could be given. */
+  /** Whether the worker can perform any runs. */
   protected get isUseful(): boolean {
     return this.#handlers.size > 0
   }
 
-  /** What Belfry is told about this worker. */
+  /** Returns the registration data of this worker. */
   protected introduction(): Record<string, unknown> {
     const { name = `${hostname()}/${process.pid}`, version, labels, queues } = this.#options
     return {
@@ -265,7 +274,10 @@ export class Worker {
     }
   }
 
-  /** Tells Belfry what has changed about this worker, until it was heard; false where nobody hears it. A claim that waits is made anew. */
+  /**
+   * Reports a change of this worker to Belfry, until it is received. Returns false if it cannot be delivered. A waiting claim
+   * is cancelled and sent again.
+   */
   protected async tellChange(change: Record<string, unknown>): Promise<boolean> {
     const { token } = this.#incarnation ?? {}
     if (!token || this.#isStopping) return false
@@ -279,7 +291,7 @@ export class Worker {
     return true
   }
 
-  /** What performs a run; undefined for one that is not offered. */
+  /** Returns the performer of a run; undefined if the worker does not offer it. */
   protected performerOf({ handler: name }: GivenRun): Performer | undefined {
     const perform = this.#handlers.get(name)
     return perform && { perform }
@@ -328,7 +340,7 @@ export class Worker {
     this.#logs.token = token
   }
 
-  /** Without beats every run would be taken from this worker. It stops, and says so where it cannot be overlooked. */
+  /** Without heartbeats, Belfry would reassign every run. The worker stops and reports the failure prominently. */
   #fail(why: string): void {
     if (this.#failure) return
     const failure = new Error(`the heartbeat thread failed: ${why}`)
@@ -336,12 +348,12 @@ export class Worker {
     this.#say('error', `${failure.message}; the worker stops`, { error: failure })
     this.#stopAll('lease_lost')
     void this.stop().then(() => {
-      // Nobody waits for an answer: as an error that nobody catches it ends the process.
+      // No caller awaits the worker, so the uncaught error ends the process.
       if (!this.#isAwaited) throw failure
     })
   }
 
-  /** Others have taken our runs: nothing that we could say about them counts. */
+  /** Belfry has reassigned this worker's runs, so reports about them would be ignored. */
   #bury(token: string): void {
     if (this.#incarnation?.token !== token) return
     this.#say('warn', `worker ${this.#incarnation.id} was declared dead; its runs were reassigned`)
@@ -399,18 +411,18 @@ export class Worker {
     const askedAt = performance.now()
     this.#unanswered ??= { requestId: crypto.randomUUID(), limit, waitMs: WAIT_MS }
     const runs = await this.#answerTo(this.#unanswered, token)
-    // It is asked again, as what this worker is now.
+    // The claim was cut off because the worker's description changed; it is repeated.
     if (runs === null) return
     this.#unanswered = undefined
-    // Meanwhile others may have been told that this worker is dead, or it may think so itself.
+    // In the meantime, the worker may have been declared dead, or its lease may be in doubt.
     if (this.#incarnation?.token !== token) return
     if (this.#isStopping || lease.isInDoubt) await this.#giveBack({ token, lease }, runs)
     else for (const run of runs) this.#begin(run, lease, maxLogBytes)
-    // A node that stops answers at once and with nothing.
+    // A node that is shutting down responds immediately with no runs.
     if (runs.length === 0 && performance.now() - askedAt < WAIT_MS / 2) await pause(GATHER_MS * 25)
   }
 
-  /** The runs that a claim is answered with; null when its answer was not waited for. */
+  /** Returns the runs of a claim; null if waiting for the answer was cut off. */
   async #answerTo(request: ClaimRequest, token: string): Promise<readonly GivenRun[] | null> {
     const cut = new AbortController()
     this.#cutClaim = () => cut.abort()
@@ -426,7 +438,7 @@ export class Worker {
     }
   }
 
-  /** What is not heard within the lease is taken from this worker anyway. */
+  /** If the lease ends before the request succeeds, Belfry takes the runs back anyway. */
   async #giveBack(
     { token, lease }: Pick<Incarnation, 'token' | 'lease'>,
     runs: readonly GivenRun[],
@@ -461,7 +473,7 @@ export class Worker {
       performer?.perform ??
       (() => Promise.reject(new Error(`the handler '${run.handler}' is not registered`)))
     void attempt.perform(perform).then((report) => {
-      // Under another name this worker may have been given the same run again.
+      // After a new registration, this worker may have been assigned the same run again.
       if (this.#attempts.get(run.runId) === attempt) this.#attempts.delete(run.runId)
       if (report?.outcome === 'timed_out')
         this.#say('warn', `${whatOf(run)} exceeded the timeout of run ${run.runId}`)
@@ -471,7 +483,7 @@ export class Worker {
     })
   }
 
-  /** Tells how far the runs in hand are, and hears which of them must stop. */
+  /** Reports the progress of the runs in progress, and stops those that were cancelled or lost. */
   async #askAboutRuns(): Promise<void> {
     const { token } = this.#incarnation ?? {}
     if (!token || this.#attempts.size === 0) return

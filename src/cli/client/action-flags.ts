@@ -1,4 +1,4 @@
-/** What to do, as it is typed: `sleep:1s`, `webhook:https://example.com/hook`, or the whole action as JSON. */
+/** Actions on the command line: `sleep:1s`, `webhook:https://example.com/hook`, or the whole action as JSON. */
 import { targetMember } from '../../core/action/action.ts'
 import { isUuid } from '../../core/ids.ts'
 import { readText } from './file-flag.ts'
@@ -57,7 +57,7 @@ export const ACTION_FLAGS = [
   ...PROGRAM_FLAGS,
 ] as const
 
-/** A new action when `--action` names one; else the current one with what the other flags change about it. */
+/** Returns a new action if `--action` is given, else the current action with the changes from the other flags. */
 export async function readAction(flags: Flags, current: unknown): Promise<unknown> {
   const named = flags['action'] === undefined ? undefined : readWhat(String(flags['action']))
   const parts = await readParts(flags)
@@ -68,7 +68,7 @@ export async function readAction(flags: Flags, current: unknown): Promise<unknow
   return { ...before, ...mergedParts(before, parts), ...recipients(named, flags) }
 }
 
-/** Limits and exit codes have a flag for each member: those that are not named stay. */
+/** Limits and exit codes have a flag for each member: members without a flag keep their value. */
 function mergedParts(
   before: Record<string, unknown>,
   parts: Record<string, unknown> = {},
@@ -82,7 +82,7 @@ function mergedParts(
   }
 }
 
-/** Recipients of an email: the address after the colon, and those of `--to`. */
+/** Returns the recipients of an email: the address after `email:`, and those of `--to`. */
 function recipients(named: Record<string, unknown> | undefined, { to }: Flags): { to?: unknown } {
   if (to === undefined) return {}
   const first = named?.['to'] === undefined ? [] : [named['to']].flat()
@@ -109,7 +109,7 @@ function readWhat(text: string): Record<string, unknown> {
   return { type, [member]: target }
 }
 
-/** The fields of the action that other flags set; empty if there are none. */
+/** Returns the fields of the action that other flags set; undefined if no such flag was given. */
 export async function readParts(flags: Flags): Promise<Record<string, unknown> | undefined> {
   const given = Object.entries(PARTS).filter(([name]) => flags[name] !== undefined)
   const isAddressed = flags['to'] !== undefined
@@ -158,7 +158,7 @@ const PARTS: Readonly<Record<string, readonly [member: string, reader: Reader]>>
   failOn: ['exitCodes.fail', (text) => readStatuses(String(text))],
 }
 
-/** Pairs such as `NAME=value`; an empty one takes all of them away. */
+/** Parses pairs such as `NAME=value`. A single empty value removes all pairs. */
 function readPairs(lines: readonly string[], flag: string, form: string): [string, string][] {
   return lines
     .filter((line) => line !== '')
@@ -172,7 +172,7 @@ function readPairs(lines: readonly string[], flag: string, form: string): [strin
 const readVariables = (lines: readonly string[]) =>
   Object.fromEntries(readPairs(lines, '--env', 'NAME=value'))
 
-/** An uploaded file by its id, or with `@` the text of a file on this machine. */
+/** Parses work files: an uploaded file by its id, or with `@` the text of a local file. */
 function readWorkFiles(lines: readonly string[]): Promise<Record<string, string>[]> {
   const pairs = readPairs(lines, '--work-file', 'PATH=FILE-ID or PATH=@FILE')
   return Promise.all(
@@ -193,7 +193,7 @@ function readHeaders(lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(pairs)
 }
 
-/** JSON or text; `@file` is what is in the file. A text that begins with @ can be written as JSON. */
+/** Reads JSON or text; `@file` reads a file. A text that begins with @ can be written as JSON. */
 async function readBody(text: string): Promise<unknown> {
   return readJson(await fromFile(text))
 }
@@ -236,7 +236,7 @@ const IN_ACTION: Readonly<Record<string, string>> = {
   'exitCodes.fail': '--fail-on',
 }
 
-/** The flag that a member of an action was read from. */
+/** Returns the flag that sets a member of the action. */
 export const actionFlag = (member: string, inner: string): string =>
   member === 'env' && inner !== '' ? `--env ${inner}` : actionFlagOf(member, inner)
 

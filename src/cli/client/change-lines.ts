@@ -2,7 +2,7 @@ import type { FieldChange } from '../../core/task/version-diff.ts'
 import { onStdout as c } from '../terminal.ts'
 import { printable } from './printed.ts'
 
-/** What differs, field by field: what was in red, what is in green. */
+/** Differences field by field: the old value in red, the new value in green. */
 export const changeLines = (changes: readonly FieldChange[]): string[] =>
   changes.flatMap(({ field, before, after }) => [
     c.bold(printable(field)),

@@ -1,4 +1,4 @@
-/** Asks before something is ended for good; where nobody can be asked, the command line has to say so. */
+/** Asks for confirmation before a permanent change. Without a terminal, the command line must contain `--yes`. */
 import { createInterface } from 'node:readline/promises'
 import { CliError, EXIT } from '../exit.ts'
 

@@ -1,12 +1,12 @@
 /**
- * Which server a command talks to, and with which key. Flags come before variables, variables before profiles, and profiles
- * before the default. A key of a profile goes to the server of that profile and to no other.
+ * Determines the server and the API key of a command. Flags take precedence over environment variables, variables over
+ * profiles, and profiles over the default. The key of a profile is sent only to the server of that profile.
  */
 import { CliError, EXIT } from '../exit.ts'
 import { DEFAULT_PROFILE, type Profile, profileName, readProfiles } from './profiles.ts'
 import { DEFAULT_SERVER, keyFrom, SERVER_VARIABLE, serverUrl } from './server.ts'
 
-/** What the flags of a command say about the server. */
+/** Flags that select the server and the credentials. */
 export interface ConnectionFlags {
   readonly server?: string
   readonly apiKey?: string
@@ -14,14 +14,17 @@ export interface ConnectionFlags {
   readonly profile?: string
 }
 
-/** A server, and how it knows us. */
+/** A server, and the key that the client authenticates with. */
 export interface Connection {
   readonly url: string
-  /** Null without one. */
+  /** Null if there is no key. */
   readonly key: string | null
 }
 
-/** Variables named like their flag. Ignoring one would send a command to another server, or without its key. */
+/**
+ * Environment variables wrongly named after their flag. Ignoring one would send a command to another server, or without its
+ * key.
+ */
 const MISNAMED = { BELFRY_SERVER: SERVER_VARIABLE, BELFRY_API_KEY: 'BELFRY_KEY' } as const
 
 export function connectionFrom(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Connection {
@@ -33,7 +36,7 @@ export function connectionFrom(flags: ConnectionFlags, env: NodeJS.ProcessEnv): 
         EXIT.usage,
       )
   const isNamed = flags.profile !== undefined
-  // A profile that is named by a flag stands above all variables.
+  // A profile named by a flag takes precedence over all environment variables.
   const variables = isNamed ? {} : env
   const key = keyFrom(flags.apiKey ?? flags.token, variables)
   const isPlaced = flags.server !== undefined || (variables[SERVER_VARIABLE] ?? '') !== ''
@@ -43,7 +46,7 @@ export function connectionFrom(flags: ConnectionFlags, env: NodeJS.ProcessEnv): 
   return { url, key: key ?? (profile?.server === url ? profile.key : null) }
 }
 
-/** The profile that is meant; null when none is named and there is no default one. */
+/** Returns the selected profile; null if none is named and there is no default profile. */
 function profileOf({ profile: flag }: ConnectionFlags, env: NodeJS.ProcessEnv): Profile | null {
   const name = profileName(flag, env)
   const profile = readProfiles().get(name ?? DEFAULT_PROFILE) ?? null

@@ -1,4 +1,4 @@
-/** What was understood of a crontab, for people to check before tasks are made of it. */
+/** The interpretation of a crontab, printed for review before tasks are created from it. */
 
 import type { ExecAction } from '../../core/action/action.ts'
 import type { ImportedTask, ImportNote, LeftOut } from '../../core/crontab/crontab-task.ts'
@@ -12,21 +12,21 @@ const NAME_WIDTH = 28
 const WHEN_WIDTH = 44
 const COMMAND_WIDTH = 48
 const VALUE_WIDTH = 60
-/** More lines than this are counted. */
+/** Maximum number of lines listed by number; further ones are only counted. */
 const LINES_NAMED = 8
 
-/** A job, the task that it becomes, and whether that is there already. */
+/** A job of the crontab, the task planned for it, and whether that task already exists. */
 export interface PlannedTask {
   readonly line: number
   readonly change: 'create' | 'update' | 'none'
   readonly task: ImportedTask['input']
   readonly scheduleInWords: string
-  /** The next instants, RFC 3339. */
+  /** The next occurrences, RFC 3339. */
   readonly next: readonly string[]
   readonly notes: readonly ImportNote[]
 }
 
-/** What becomes of a crontab. */
+/** The result of interpreting a crontab. */
 export interface CrontabPlan {
   readonly isSystem: boolean
   readonly timezone: string
@@ -35,7 +35,7 @@ export interface CrontabPlan {
   readonly leftOut: readonly LeftOut[]
   readonly problems: readonly LineProblem[]
   readonly commentedOut: readonly number[]
-  /** What workers lack at present to run the jobs, in sentences. */
+  /** Sentences about what workers currently lack to run the jobs. */
   readonly missing: readonly string[]
   /** Tasks of an earlier import whose lines are gone. */
   readonly noLongerThere: readonly {
@@ -50,10 +50,10 @@ export const counted = (count: number, noun: string, plural = `${noun}s`): strin
 
 const CHANGES = { create: 'new', update: 'changed', none: 'unchanged' } as const
 
-/** What the text depends on besides. */
+/** Further inputs of the text. */
 export interface PlanStyle {
   readonly now: number
-  /** Why the zone is what it is, where nobody named it. */
+  /** Whether the time zone is this machine's because none was given. */
   readonly isZoneAssumed: boolean
 }
 
@@ -109,7 +109,7 @@ const nextWords = (at: number, zone: string, now: number) =>
 const execOf = (action: PlannedTask['task']['action']) => action as ExecAction
 const commandOf = ({ action }: PlannedTask['task']): string => execOf(action).args?.[1] ?? ''
 
-/** How all of them run, which the lines do not say. */
+/** Describes the behaviour common to all jobs, which the crontab does not state. */
 function behaviourText(tasks: readonly PlannedTask[]): string {
   const [first] = tasks
   if (first === undefined) return ''
@@ -126,7 +126,7 @@ function behaviourText(tasks: readonly PlannedTask[]): string {
 
 type Said = readonly [lines: readonly number[], text: string]
 
-/** The same text about several lines is told once. */
+/** Groups lines with the same text, so that each text is printed once. */
 function byText(tasks: readonly PlannedTask[], textsOf: (task: PlannedTask) => readonly string[]): Said[] {
   const lines = new Map<string, number[]>()
   for (const task of tasks)
@@ -134,7 +134,7 @@ function byText(tasks: readonly PlannedTask[], textsOf: (task: PlannedTask) => r
   return [...lines].map(([text, at]) => [at, text])
 }
 
-/** The variables that a command gets; those that look like secrets without their values. */
+/** Returns the variables of a command; values that look like secrets are masked. */
 function variablesOf({ task: { action }, notes }: PlannedTask): string[] {
   const secret = notes.flatMap(({ about, note }) => (about === 'secret' ? (note.split(' ')[0] ?? '') : []))
   return Object.entries(execOf(action).env ?? {}).map(([name, value]) =>

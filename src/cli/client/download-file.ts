@@ -1,4 +1,4 @@
-/** Downloading a file to this machine. A connection that breaks is continued where it broke. */
+/** Downloads a file to this machine. After a lost connection, the download resumes where it stopped. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
@@ -10,12 +10,12 @@ import { CliError, EXIT } from '../exit.ts'
 import type { Server } from './server.ts'
 import { IdleLimit, persist, TransferProgress } from './transfer.ts'
 
-/** Downloads to a path, which appears when all of it is there. */
+/** Downloads to a path. The file appears there only once it is complete. */
 export async function downloadTo(server: Server, file: File, path: string): Promise<void> {
   const part = `${path}.part`
   const output = createWriteStream(part)
   try {
-    // Before anything is asked for: whether there is a place to write to.
+    // Fails before the request is sent if the path cannot be written.
     await once(output, 'open')
     await downloadInto(server, file, output)
     output.end()
@@ -33,7 +33,7 @@ export async function downloadTo(server: Server, file: File, path: string): Prom
   }
 }
 
-/** Downloads into a stream, and checks that every byte is right. */
+/** Downloads into a stream and verifies the SHA-256 of the content. */
 export async function downloadInto(
   server: Server,
   { id, size, sha256 }: File,
@@ -77,7 +77,7 @@ async function* bytesFrom(server: Server, id: string, from: number): AsyncGenera
     })
     const arriving = answer.bytes()
     for (;;) {
-      // What breaks off ends here, and the caller counts what has come.
+      // A broken connection ends the iteration here; the caller compares the bytes received with the size.
       const { done, value } = await arriving.next().catch(() => BROKEN_OFF)
       if (done || !value) return
       idle.touch()

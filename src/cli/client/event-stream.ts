@@ -1,33 +1,33 @@
 /**
- * Server-sent events, one after the other for as long as somebody wants them. A connection that breaks or falls
- * silent is made again, and goes on behind the last event that came, on whichever node answers.
+ * Server-sent events, one at a time for as long as the caller iterates. After a connection is lost or silent, the client
+ * reconnects, to any node, and continues after the last event received.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { CliError, EXIT } from '../exit.ts'
 import { RefusedError } from './problem.ts'
 import type { Server } from './server.ts'
 
-/** The server says something every 15 seconds; who says nothing for three times as long has gone. */
+/** The server sends something every 15 seconds; after three times that long, the connection is considered lost. */
 const SILENT_MS = 45_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 15_000
-/** Larger than any event: a server that sends more in one event is not Belfry. */
+/** Larger than any event: a server that sends a larger one is not Belfry. */
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
 
-/** One event as it came. */
+/** One event as received. */
 export interface ServerEvent {
   readonly event: string
   readonly data: string
-  /** Where to go on from. */
+  /** The id to resume after. */
   readonly id: string
 }
 
 export interface FollowOptions {
-  /** Told when a connection was lost, and after how long it is made again. */
+  /** Called when a connection is lost, with the delay before the next attempt. */
   readonly onLost: (error: unknown, againMs: number) => void
 }
 
-/** Never ends by itself; fails only when the first connection does, or when the server refuses what is asked. */
+/** Yields events indefinitely. Throws only if the first connection fails or the server rejects the request for good. */
 export async function* follow(
   server: Server,
   path: string,
@@ -52,10 +52,10 @@ export async function* follow(
   }
 }
 
-/** Refusals that pass by themselves: too slow, and too many requests or streams. */
+/** Status codes below 500 that are temporary: too slow, and too many requests or streams. */
 const PASSING: readonly number[] = [408, 425, 429]
 
-/** Whether the same request would be refused again: the key expired, the role was removed, or what is followed is gone. */
+/** Whether the same request would be rejected again: the key expired, the role was removed, or the followed object is gone. */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof RefusedError)) return error instanceof CliError && error.exitCode === EXIT.usage
   const { status } = error.problem
@@ -70,7 +70,7 @@ async function* connection(server: Server, path: string, lastId: string | null):
       signal: silence.signal,
       headers: { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) },
     })
-    // The stream has ended, and this client has not received its end yet.
+    // The stream has ended on the server before this client received the end event.
     if (answer.status === 204) yield { event: 'end', data: '{"reason":"ended"}', id: '' }
     if (!answer.isOk) await server.read(answer)
     const decoder = new TextDecoder()

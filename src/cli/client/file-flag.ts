@@ -1,9 +1,9 @@
-/** Files that flags name, read whole up to a bound; `-` is what is piped in. */
+/** Reads files named by flags, whole and up to a maximum size; `-` is standard input. */
 import { createReadStream } from 'node:fs'
 import { CliError, EXIT } from '../exit.ts'
 import { parseJson, usage } from './flag-values.ts'
 
-/** More than the server takes of any request of this kind. */
+/** More than the server accepts for any request of this kind. */
 const MAX_BYTES = 4 * 1024 * 1024
 
 export async function readText(path: string): Promise<string> {
@@ -26,7 +26,7 @@ export async function readText(path: string): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The task in the file of `--file`; an empty one without the flag. */
+/** Returns the task in the file of `--file`; an empty object if the flag is not given. */
 export async function readFileFlag(path: unknown): Promise<Record<string, unknown>> {
   if (path === undefined) return {}
   const text = await readText(String(path))

@@ -1,4 +1,4 @@
-/** Files on a terminal. */
+/** Formats files for the terminal. */
 import type { File } from '../../api/resources/files/schemas.ts'
 import { sizeWords } from '../../core/words/size.ts'
 

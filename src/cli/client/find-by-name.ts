@@ -2,7 +2,7 @@ import { CliError, EXIT } from '../exit.ts'
 import { isIdPrefix } from './id-prefix.ts'
 import { printable } from './printed.ts'
 
-/** Something that people call by its id or the beginning of it, or by a name that others may have too. */
+/** An object that users refer to by its id, by the beginning of its id, or by a name that need not be unique. */
 interface Named {
   readonly id: string
   readonly name?: string | null

@@ -1,4 +1,4 @@
-/** The file that somebody means: by its id or the beginning of it, or its name where only one has it. */
+/** Finds a file by its id, the beginning of its id, or its name if only one file has it. */
 import type { File, FileInUse } from '../../api/resources/files/schemas.ts'
 import { fileNameProblem } from '../../core/file/file.ts'
 import { isUuid } from '../../core/ids.ts'
@@ -7,7 +7,7 @@ import { idOfPrefix } from './id-prefix.ts'
 import { printable } from './printed.ts'
 import { queryOf, type Server } from './server.ts'
 
-/** Files of one name that are told apart in a message. */
+/** Maximum number of files with the same name that an error message lists. */
 const MAX_NAMED = 10
 
 export async function findFile(server: Server, ref: string): Promise<FileInUse> {

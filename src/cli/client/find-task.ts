@@ -1,4 +1,4 @@
-/** The task that somebody means: by its id or the beginning of it, its key, or its name where only one has it. */
+/** Finds a task by its id, the beginning of its id, its key, or its name if only one task has it. */
 import type { Task } from '../../api/resources/tasks/schemas.ts'
 import { isUuid } from '../../core/ids.ts'
 import { CliError, EXIT } from '../exit.ts'
@@ -7,7 +7,7 @@ import { printable } from './printed.ts'
 import { RefusedError } from './problem.ts'
 import { queryOf, type Server } from './server.ts'
 
-/** Names are looked for among so many that contain it. */
+/** Maximum number of tasks whose name contains the text that are searched for an exact match. */
 const LOOKED_AT = 200
 
 export type TaskRef = string
@@ -31,7 +31,7 @@ export async function findTask(server: Server, ref: TaskRef, include?: string): 
 }
 
 async function tasksByKey(server: Server, key: string, query: string): Promise<Task | null> {
-  // Clients take these out of an address before they send it; no key is called so.
+  // HTTP clients remove these segments from a path; no key has these values.
   if (['', '.', '..'].includes(key)) return null
   try {
     return await server.get<Task>(`/v1/tasks/by-key/${encodeURIComponent(key)}${query}`)
@@ -58,7 +58,7 @@ function ambiguous(name: string, tasks: readonly Task[]): CliError {
   )
 }
 
-/** What people call a task: its name, else its key, else its id. */
+/** Title of a task: its name, else its key, else its id. */
 export function titleOf({ name, key, id }: Pick<Task, 'name' | 'key' | 'id'>): string {
   return printable(name ?? key ?? id)
 }

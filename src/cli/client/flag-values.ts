@@ -1,12 +1,12 @@
-/** Values of flags, as they are typed. */
+/** Parses values of flags. */
 import { changedNumber } from '../../core/values/json/changed-number.ts'
 import { CliError, EXIT } from '../exit.ts'
 
-/** Text that is no number goes as it is: the server names the field and what would be right. */
+/** Text that is not a number is sent unchanged: the server's error names the field and the allowed values. */
 export const readNumber = (text: string): unknown =>
   text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
 
-/** JSON where it is some, else the text itself. */
+/** Returns the parsed JSON; the text itself if it is not JSON. */
 export function readJson(text: string): unknown {
   try {
     return parseJson(text)
@@ -16,7 +16,7 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** What JSON holds. A number that would become another one on the way is refused, as the server would. */
+/** Parses JSON. Rejects numbers that would lose precision in transit, as the server would. */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
   const changed = changedNumber(text)

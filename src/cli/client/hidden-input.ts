@@ -4,7 +4,7 @@ import { CliError, EXIT } from '../exit.ts'
 const MAX_CHARACTERS = 4_096
 const [INTERRUPT, END, BACKSPACE, DELETE, CLEAR] = ['\u0003', '\u0004', '\b', '\u007f', '\u0015']
 
-/** What comes on standard input, without the line end that most programs put there. */
+/** Returns standard input without surrounding whitespace; most programs append a line break. */
 export async function readStdin(): Promise<string> {
   let text = ''
   for await (const chunk of process.stdin.setEncoding('utf8')) {
@@ -15,7 +15,7 @@ export async function readStdin(): Promise<string> {
   return text.trim()
 }
 
-/** Asks on the terminal; nothing that is typed is shown. */
+/** Prompts on the terminal without echo. */
 export function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process
   if (stdin.isTTY !== true || stderr.isTTY !== true)

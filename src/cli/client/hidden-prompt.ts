@@ -1,4 +1,4 @@
-/** Asks for something that must not be seen on the screen. */
+/** Prompts on the terminal without echo. */
 import { printErr } from '../terminal.ts'
 
 const ENTER = ['\r', '\n']
@@ -6,7 +6,7 @@ const INTERRUPT = '\u0003'
 const END = '\u0004'
 const ERASE = ['\u007f', '\b']
 
-/** What is typed until Enter; undefined when it was interrupted. There must be a terminal. */
+/** Returns the text typed until Enter; undefined if interrupted. Requires a terminal. */
 export function askHidden(question: string): Promise<string | undefined> {
   const { stdin } = process
   printErr(question)

@@ -1,22 +1,22 @@
 /**
- * One HTTP request with the client that Node.js starts with. `fetch` would do as well, but loading it takes a fifth of the time that a
- * short command takes.
+ * Sends one HTTP request with the client built into Node.js. `fetch` would work too, but loading it takes a fifth of the
+ * duration of a short command.
  */
 import type { IncomingMessage } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 
-/** What is sent, and what ends it. */
+/** One request and its abort signal. */
 export interface HttpRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | AsyncIterable<Buffer>
   /** Ends the request, also while its answer is being read. */
   readonly signal: AbortSignal
-  /** Certificates of the authorities to trust, in place of those that Node.js knows. */
+  /** Certificates of the authorities to trust instead of those of Node.js, in PEM form; null for those of Node.js. */
   readonly ca: string | null
 }
 
-/** An answer whose body is read as it comes. What ends the request ends the reading, with the reason of the signal. */
+/** A response whose body is read as a stream. Aborting the request also aborts reading, with the signal's reason. */
 export class HttpAnswer {
   readonly #incoming: IncomingMessage
   readonly #signal: AbortSignal
@@ -34,7 +34,7 @@ export class HttpAnswer {
     return this.status >= 200 && this.status < 300
   }
 
-  /** Null for one that was not sent. */
+  /** Returns null if the server did not send the header. */
   header(name: 'content-type' | 'date' | 'etag'): string | null {
     return this.#incoming.headers[name] ?? null
   }
@@ -50,7 +50,7 @@ export class HttpAnswer {
   async #content(): Promise<Readable> {
     if (this.#incoming.headers['content-encoding'] !== 'gzip') return this.#incoming
     const { createGunzip } = await import('node:zlib')
-    // What goes wrong on either side is told to whoever reads it.
+    // Errors of either stream are reported to the reader of the result.
     return pipeline(this.#incoming, createGunzip(), () => {})
   }
 
@@ -61,7 +61,7 @@ export class HttpAnswer {
   }
 }
 
-/** A long list is a tenth as long then. */
+/** A long list is a tenth of the size when compressed. */
 const ACCEPTED = { 'accept-encoding': 'gzip' }
 
 export async function sendHttp(
@@ -69,22 +69,23 @@ export async function sendHttp(
   { method, headers, body, signal, ca }: HttpRequest,
 ): Promise<HttpAnswer> {
   const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
-  // As bytes: text would be sent in one piece with the headers, which would then be encoded like it.
+  // A string body would be written in one piece with the headers, and would determine their encoding.
   const content = typeof body === 'string' ? Buffer.from(body) : body
   const options = { method, headers: { ...ACCEPTED, ...headers, ...lengthOf(content) }, signal }
   const outgoing = request(url, ca === null ? options : { ...options, ca })
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve)
-    // It stays: a connection that breaks after the answer has begun is told to whoever reads the answer.
+    // The listener stays: without it, an error after the response has begun would be unhandled. The reader of the body receives
+    // that error too.
     outgoing.on('error', reject)
-    // Not every connection that ends before an answer is an error to Node.js: one that is to speak another protocol is not.
+    // Node.js emits no error for some connections that close before a response, such as after a switch of protocols.
     outgoing.once('close', () => reject(new Error('the connection was closed without a response')))
   })
   if (content === undefined || Buffer.isBuffer(content)) outgoing.end(content)
   else pipeline(Readable.from(content), outgoing, () => {})
   try {
     const incoming = await answered
-    // A server that has answered before it has read everything wants no more of it.
+    // A server that responds before it has read the whole body does not need the rest.
     incoming.once('end', () => outgoing.writableFinished || outgoing.destroy())
     return new HttpAnswer(incoming, signal)
   } catch (error) {
@@ -92,7 +93,7 @@ export async function sendHttp(
   }
 }
 
-/** Node.js works the length out by itself, except for methods that seldom have a body. */
+/** Node.js determines the length itself, except for methods that rarely have a body. */
 const lengthOf = (content: unknown): Record<string, string> =>
   Buffer.isBuffer(content) ? { 'content-length': String(content.length) } : {}
 

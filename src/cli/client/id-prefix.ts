@@ -1,16 +1,16 @@
-/** Ids may be given by their beginning: what a list shows can be typed without copying all of it. */
+/** Ids can be given by their first characters, so that users need not copy a whole id from a list. */
 import type { FoundIds } from '../../api/resources/ids/schemas.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { printable } from './printed.ts'
 import { RefusedError } from './problem.ts'
 import { queryOf, type Server } from './server.ts'
 
-/** Ids made within about a minute begin alike, so fewer characters would hardly ever name one. */
+/** Ids created within about a minute have the same beginning, so fewer characters would hardly ever be unique. */
 const LEAST_PREFIX = 8
 
 const SHAPE = '01234567-0123-0123-0123-012345678901'
 
-/** Whether this is the beginning of an id, dashes included. */
+/** Whether the text can be the beginning of an id, dashes included. */
 export function isIdPrefix(text: string): boolean {
   if (text.length < LEAST_PREFIX || text.length >= SHAPE.length) return false
   return [...text].every((character, place) =>
@@ -18,7 +18,10 @@ export function isIdPrefix(text: string): boolean {
   )
 }
 
-/** The run that somebody means. What cannot be the beginning of an id goes to the server, which refuses it. */
+/**
+ * Returns the id of the run that `ref` identifies. Text that cannot be the beginning of an id is passed on to the server, which
+ * rejects it.
+ */
 export async function findRunId(server: Server, ref: string): Promise<string> {
   if (!isIdPrefix(ref)) return ref
   const id = await idOfPrefix(server, 'run', ref)
@@ -30,7 +33,7 @@ export async function findRunId(server: Server, ref: string): Promise<string> {
   )
 }
 
-/** The one id that begins like this; null where none does. */
+/** Returns the one id with this prefix; null if there is none. */
 export async function idOfPrefix(
   server: Server,
   type: 'task' | 'run' | 'file',
@@ -50,7 +53,7 @@ export async function idOfPrefix(
   )
 }
 
-/** A server of an earlier release knows no such search. */
+/** Servers of earlier releases do not have this search. */
 async function found(server: Server, type: string, prefix: string): Promise<FoundIds> {
   try {
     return await server.get<FoundIds>(`/v1/ids${queryOf({ type, prefix })}`)

@@ -1,4 +1,4 @@
-/** Limits of projects and keys as they are typed, each by the flag of its name; an empty value takes one away. */
+/** Flags for the limits of projects and keys, one per limit; an empty value removes the limit. */
 import type { Command } from 'commander'
 import type { InWords, KeyLimits, ProjectLimits } from '../../core/limits/limits.ts'
 import { readNumber } from './flag-values.ts'

@@ -1,4 +1,4 @@
-/** Where results go: tables for people, JSON or one bare value for programs. Talk goes to standard error. */
+/** Prints results: tables for people, JSON or one bare value for programs. All other messages go to standard error. */
 import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../exit.ts'
 import { printErr, printOut } from '../terminal.ts'
@@ -15,7 +15,7 @@ export interface ClientFlags extends ConnectionFlags {
 }
 
 export function addClientFlags(command: Command): Command {
-  // Some commands show a reason elsewhere too, and say so themselves.
+  // Some commands define `--reason` themselves because they also show the reason elsewhere.
   const hasReason = command.options.some(({ long }) => long === '--reason')
   if (!hasReason) command.addOption(new Option('--reason <text>', 'Reason for the change').hideHelp())
   return command
@@ -30,7 +30,7 @@ export function addClientFlags(command: Command): Command {
     .helpOption('-h, --help', 'Show this help')
 }
 
-/** For commands that take something away for good: they ask on a terminal, and scripts say --yes. */
+/** For commands that delete or end something permanently: they ask for confirmation on a terminal; scripts pass --yes. */
 export const addYesFlag = (command: Command): Command =>
   command.option('-y, --yes', 'Do not ask for confirmation')
 
@@ -46,25 +46,25 @@ export function serverFrom(flags: ClientFlags): Server {
 
 export const write = printOut
 
-/** For people, when nobody reads the output as data. */
+/** Prints a message that is not part of the result. */
 export const remark = printErr
 
-/** Gives a result in the form that was asked for. */
+/** Prints a result in the requested form. */
 export function give(result: unknown, { json, field }: ClientFlags, text: () => string): void {
   if (field !== undefined) writeBare(bare(result, field))
   else write(json ? `${JSON.stringify(result, null, 2)}\n` : text())
 }
 
-/** One value of each item of a list. */
+/** Prints one field of each item of a list. */
 export const writeField = (items: readonly unknown[], field: string): void => writeBare(bare(items, field))
 
-/** For a program exactly as it is; on a terminal so that it does nothing there. */
+/** Writes the exact text for programs; on a terminal, control characters are made harmless. */
 function writeBare(text: string): void {
   if (process.stdout.isTTY) write(text)
   else process.stdout.write(text)
 }
 
-/** One value, or of a list one of each: text as it is, everything else as JSON. */
+/** Returns one field of the result, or of each item if it is a list: text unchanged, everything else as JSON. */
 function bare(result: unknown, field: string): string {
   const values = Array.isArray(result) ? result : [result]
   return values

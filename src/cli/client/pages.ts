@@ -1,11 +1,11 @@
-/** Lists, read page by page up to what was asked for. */
+/** Reads lists page by page, up to the requested number of items. */
 
 import { usage } from './flag-values.ts'
 import { remark } from './output.ts'
 import { queryOf, type Server } from './server.ts'
 
 const MAX_LISTED = 10_000
-/** As many as the server gives at once. */
+/** Maximum page size of the server. */
 const PAGE = 200
 
 interface Page<T> {
@@ -42,7 +42,7 @@ export function readLimit(text: string): number {
   throw usage(`--limit is '${text}'; it must be a whole number from 1 to ${MAX_LISTED}.`)
 }
 
-/** A list that was cut short says so, apart from the list itself. */
+/** Prints a note on standard error if the list was cut short. */
 export function remarkMore({ items, hasMore }: Listed<unknown>): void {
   if (hasMore)
     remark(

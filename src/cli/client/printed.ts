@@ -1,4 +1,4 @@
-/** Tables and facts on a terminal, and how much room text takes there. */
+/** Formats tables and facts for the terminal, and measures the width of text. */
 
 export { printable, printableLines } from '../../core/values/printable.ts'
 
@@ -8,14 +8,17 @@ const WIDE =
 const COLOUR = /\u001b\[\d+m/g
 const PLAIN = /^[\x20-\x7e–…✓·]*$/
 
-/** What a reader sees as one character each. Made when it is first needed: it loads tables, and most text is plain. */
+/**
+ * Splits text into what a reader sees as single characters. Created on first use: it loads tables, and most text is plain
+ * ASCII.
+ */
 let segmenter: Intl.Segmenter | undefined
 function segmentsOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter()
   return segmenter.segment(text)
 }
 
-/** How many places of a line it takes: pictures and ideographs take two. */
+/** Number of terminal columns that the text occupies: emoji and ideographs occupy two. */
 export function widthOf(text: string): number {
   const seen = text.includes('\u001b') ? text.replace(COLOUR, '') : text
   if (PLAIN.test(seen)) return seen.length
@@ -24,7 +27,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** Cut to so many places, with a mark where something is missing. */
+/** Truncates text to a number of columns, with an ellipsis if something was cut. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let kept = ''
@@ -35,7 +38,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
-/** Columns under headings; as wide as what stands in them. */
+/** Formats columns under headings, each as wide as its widest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
     Math.max(widthOf(heading), ...rows.map((row) => widthOf(row[column] ?? ''))),
@@ -48,7 +51,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return [headings, ...rows].map((cells) => `${line(cells)}\n`).join('')
 }
 
-/** Facts, a line each, under one another. */
+/** Formats facts, one per line, with aligned values. */
 export function facts(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length))
   return pairs

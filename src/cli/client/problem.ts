@@ -1,7 +1,7 @@
-/** The server's problem documents (RFC 9457) as failures of the program: a sentence, the fields, what to do. */
+/** Converts the server's problem documents (RFC 9457) to errors: a sentence, the invalid fields, and what to do. */
 import { CliError, EXIT, type ExitCode } from '../exit.ts'
 
-/** What an answer that is not a success holds. */
+/** Body of an error response. */
 export interface Problem {
   readonly title: string
   readonly detail: string
@@ -16,7 +16,7 @@ export interface Problem {
 /** The flag for a pointer into the request; the pointer itself if no flag sets it. */
 export type PlaceName = (pointer: string) => string
 
-/** A refusal by the server. Commands that made the request out of flags can name those. */
+/** The server rejected a request. Commands that built the request from flags can name the flags in the message. */
 export class RefusedError extends CliError {
   readonly problem: Problem
 
@@ -32,12 +32,12 @@ export class RefusedError extends CliError {
 
 export const explainProblem = (problem: Problem): RefusedError => new RefusedError(problem)
 
-/** Where fields are listed, what is wrong is said there; else the detail says it. */
+/** If the problem lists fields, their errors say what is wrong; otherwise the detail does. */
 function sentenceOf({ title, detail, errors = [] }: Problem): string {
   return errors.length > 0 ? `${title}.` : detail
 }
 
-/** `/retry/limit` is said as retry.limit, `?limit` as limit, `{id}` as id. */
+/** Converts `/retry/limit` to retry.limit, `?limit` to limit, and `{id}` to id. */
 function placeName(pointer: string): string {
   if (pointer.startsWith('/')) return pointer.slice(1).replaceAll('/', '.')
   return pointer.replace(/^\?/, '').replace(/^\{(.*)\}$/, '$1') || 'the request'
@@ -75,7 +75,7 @@ function hintFor({ status, code, detail, runId }: Problem): string {
   return 'Correct the request and try again. See --help for examples.'
 }
 
-/** The command that lists what a detail such as "Project shop does not exist." is about. */
+/** Commands that list the kind of object that a detail such as "Project shop does not exist." mentions. */
 const LISTS = {
   'API key': 'belfry key list',
   'Audit log entry': 'belfry audit-log list',

@@ -1,6 +1,6 @@
 /**
- * Servers that somebody has logged in to, each under a name, with its API key. The file is for its owner alone: one that
- * others can read is not used.
+ * Servers that the user has logged in to, each with a profile name and an API key. Only the owner may have access to the file:
+ * a file that others can read or change is rejected.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path'
 import envPaths from 'env-paths'
 import { CliError, EXIT } from '../exit.ts'
 
-/** One server, and the key that it knows us by. */
+/** A server, and the API key to authenticate with. */
 export interface Profile {
   readonly server: string
   readonly key: string
@@ -36,7 +36,7 @@ const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 
 export const profilesFile = (): string => join(envPaths('belfry', { suffix: '' }).config, 'profiles.json')
 
-/** Which profile is meant: what the flag says, else the variable; null when neither does. */
+/** Returns the name of the profile: from the flag, else from the environment variable; null if neither is set. */
 export function profileName(flag: string | undefined, env: NodeJS.ProcessEnv): string | null {
   const name = flag ?? env[PROFILE_VARIABLE] ?? ''
   if (name === '' && flag === undefined) return null
@@ -48,7 +48,7 @@ export function profileName(flag: string | undefined, env: NodeJS.ProcessEnv): s
   )
 }
 
-/** All profiles; none where there is no file yet. */
+/** Returns all profiles; none if the file does not exist. */
 export function readProfiles(path = profilesFile()): Profiles {
   const text = readOwn(path)
   if (text === null) return new Map()
@@ -61,7 +61,7 @@ export function readProfiles(path = profilesFile()): Profiles {
   )
 }
 
-/** The mode is looked at on the open file, so that what was checked is what is read. */
+/** The mode is checked on the open file, so that the file checked is the file read. */
 function readOwn(path: string): string | null {
   let file: number
   try {
@@ -101,7 +101,7 @@ function parse(text: string): Profiles | null {
   }
 }
 
-/** Replaces the file in one step: there is never a moment with half of it. */
+/** Replaces the file atomically, so that it is never incomplete. */
 export function writeProfiles(profiles: Profiles, path = profilesFile()): void {
   const directory = dirname(path)
   const draft = `${path}.${randomUUID()}.new`

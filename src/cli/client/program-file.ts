@@ -1,4 +1,6 @@
-/** Whether a local file is a program, before it is uploaded: whoever schedules one should not learn it from the first run. */
+/**
+ * Checks whether a local file is a program before it is uploaded, so that the user learns of a mistake before the first run.
+ */
 import { open } from 'node:fs/promises'
 import { fileKindOf, LOOKED_AT_BYTES } from '../../core/file/file-kind.ts'
 import { usage } from './flag-values.ts'
@@ -9,7 +11,7 @@ const KINDS: Readonly<Record<string, string>> = {
   archive: 'an archive',
 }
 
-/** Files that cannot be read are left to whoever reads them next. */
+/** Ignores files that cannot be read: the upload reports the error. */
 export async function refuseNoProgram(path: string): Promise<void> {
   const head = await headOf(path).catch(() => null)
   if (head === null || head.length === 0) return

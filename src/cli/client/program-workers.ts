@@ -1,23 +1,23 @@
-/** Whether anybody can run a program, asked beforehand: a task that nobody can run waits. */
+/** Checks in advance whether any worker can run a program: without one, the runs of the task wait. */
 import type { Node } from '../../api/resources/nodes/schemas.ts'
 import { onStdout as c } from '../terminal.ts'
 import { theLabels } from './label-words.ts'
 import type { Server } from './server.ts'
 
-/** What a task asks of a worker. */
+/** Requirements of a task on a worker. */
 export interface ProgramNeeds {
-  /** Null: an uploaded program. */
+  /** Null for an uploaded program. */
   readonly command: string | null
   readonly labels: readonly string[]
 }
 
-/** Workers that currently run programs. */
+/** Returns the workers that currently run programs. */
 export async function programWorkers(server: Server): Promise<readonly NonNullable<Node['programs']>[]> {
   const { items } = await server.get<{ items: readonly Node[] }>('/v1/workers')
   return items.flatMap(({ state, programs }) => (state === 'dead' || programs === null ? [] : [programs]))
 }
 
-/** What is missing, as a sentence; null if a worker can run the program. */
+/** Returns a sentence about what is missing; null if a worker can run the program. */
 export function missingWorker(
   workers: readonly NonNullable<Node['programs']>[],
   { command, labels }: ProgramNeeds,
@@ -30,6 +30,6 @@ export function missingWorker(
     : `${who} currently runs ${command}. The operator of a worker must allow it: --exec on --exec-commands ${command}.`
 }
 
-/** The same as a line below the result. */
+/** Formats the sentence as a line below the result. */
 export const missingNote = (missing: string | null): string =>
   missing === null ? '' : `${c.yellow('!')} ${missing} Until then its runs wait.\n`

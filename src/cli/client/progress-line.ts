@@ -1,19 +1,19 @@
 import { performance } from 'node:perf_hooks'
 import { printable } from '../../core/values/printable.ts'
 
-/** Where nobody watches, lines come further and further apart. */
+/** Without a terminal, lines are printed at increasing intervals. */
 const FIRST_PAUSE_MS = 2_000
 const LONGEST_PAUSE_MS = 30_000
 const USUAL_COLUMNS = 80
 
-/** What is written to: a terminal or anything else. */
+/** The output stream: a terminal or anything else. */
 export interface ProgressStream {
   readonly isTTY?: boolean
   readonly columns?: number
   write(text: string): unknown
 }
 
-/** Says how far something is: on a terminal in one line that is written anew, elsewhere in a line now and then. */
+/** Shows progress: on a terminal in one line that is rewritten, elsewhere in a new line now and then. */
 export class ProgressLine {
   readonly #stream: ProgressStream
   #shown = ''
@@ -27,7 +27,7 @@ export class ProgressLine {
   show(words: string, now = performance.now()): void {
     const text = printable(words)
     if (text === this.#shown) return
-    // A terminal that does not know how wide it is says 0.
+    // A terminal that does not know its width reports 0.
     if (this.#stream.isTTY) this.#rewrite(text.slice(0, (this.#stream.columns || USUAL_COLUMNS) - 1))
     else {
       if (now < this.#nextAt) return
@@ -38,7 +38,7 @@ export class ProgressLine {
     this.#shown = text
   }
 
-  /** Takes the line away again: what comes after it says all. */
+  /** Clears the line: the final result is printed separately. */
   end(): void {
     if (this.#stream.isTTY && this.#shown !== '') this.#rewrite('')
     this.#shown = ''

@@ -1,4 +1,4 @@
-/** Refusals of a request that was made out of flags, told by the names of the flags. */
+/** Reports validation errors of requests built from flags, with the names of the flags. */
 import { type PlaceName, RefusedError } from './problem.ts'
 
 export async function naming<T>(
@@ -17,7 +17,10 @@ export async function naming<T>(
   }
 }
 
-/** The same where every field has a flag of its name: `/maxAhead` is `--max-ahead`, `/filter/taskId` is `--task-id`, `?limit` is `--limit`. */
+/**
+ * Like `naming`, for requests in which each field has a flag of the same name: `/maxAhead` is `--max-ahead`, `/filter/taskId`
+ * is `--task-id`, `?limit` is `--limit`.
+ */
 export const namingAll = <T>(hint: string, work: () => Promise<T>): Promise<T> =>
   naming(flagOfField, hint, work)
 

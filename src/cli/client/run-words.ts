@@ -1,4 +1,4 @@
-/** Runs on a terminal: a line in a list, or all there is to say. */
+/** Formats runs for the terminal: a line in a list, or all details. */
 import type { z } from 'zod'
 import type {
   Attempt,
@@ -16,7 +16,7 @@ export type RunWithAttempts = z.output<typeof RunWithAttemptsSchema>
 
 const NAME_WIDTH = 40
 const OUTCOME_WIDTH = 60
-/** Of an output or error, as much as fits a few screens; `--json` has all of it. */
+/** Maximum length of an output or error, a few screens; `--json` prints all of it. */
 const MAX_OUTPUT_CHARACTERS = 8_000
 
 const HEADINGS = ['TASK', 'STATE', 'DUE', 'LATE', 'TOOK', 'OUTCOME', 'ID']
@@ -79,7 +79,7 @@ function attemptText(attempt: Attempt, instant: (at: string) => string): string 
   return `\nattempt ${attempt.number}  ${stateWords(attempt.outcome)}  ${printable(outcomeWords(attempt))}\n${facts(pairs)}`
 }
 
-/** A body that was answered as text, everything else as JSON; both up to a bound. */
+/** Formats text unchanged and everything else as JSON, up to the maximum length. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   const rest = text.length - MAX_OUTPUT_CHARACTERS

@@ -1,14 +1,14 @@
-/** When, as it is typed: one flag for each kind of schedule, and some that say more about it. */
+/** Schedules on the command line: one flag for each kind of schedule, and flags for further settings. */
 import { readJson, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'
 
-/** Flags that name a schedule; a task has one of them. */
+/** Flags that define a schedule; a task has exactly one. */
 export const SCHEDULE_KINDS = ['every', 'delay', 'cron', 'daily', 'at', 'manual', 'schedule'] as const
 const ON_THE_WALL_CLOCK = ['cron', 'daily', 'schedule']
 
 export const machineZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
-/** A new schedule when a flag names a kind; else the current one with what the other flags change about it. */
+/** Returns a new schedule if a flag defines one, else the current schedule with the changes from the other flags. */
 export function readSchedule(flags: Flags, current: unknown): unknown {
   const given = SCHEDULE_KINDS.filter((kind) => flags[kind] !== undefined)
   if (given.length > 1)
@@ -26,7 +26,7 @@ export function readSchedule(flags: Flags, current: unknown): unknown {
   return { ...schedule, ...more }
 }
 
-/** Whether the zone of this machine was taken because none was named. */
+/** Whether this machine's time zone is used because none was given. */
 export function hasAssumedZone(flags: Flags): boolean {
   return flags['timezone'] === undefined && ON_THE_WALL_CLOCK.some((kind) => flags[kind] !== undefined)
 }
@@ -53,7 +53,7 @@ function scheduleOf(
   }
 }
 
-/** A task that has a zone keeps it; a new one gets this machine's. */
+/** An existing schedule keeps its time zone; a new one gets this machine's. */
 function zoneOf(current: unknown): string {
   const zone = (current as { readonly timezone?: unknown } | undefined)?.timezone
   return typeof zone === 'string' ? zone : machineZone()
@@ -66,7 +66,7 @@ function readTime(text: string): { hour: number; minute: number } {
   return { hour: Number(hour), minute: Number(minute) }
 }
 
-/** JSON begins with a brace, a bracket or a quote; everything else is words, which the server reads. */
+/** JSON begins with a brace, a bracket or a quote; everything else is a schedule in words, which the server parses. */
 function readWhole(text: string, timezone: string): object | string {
   if (!/^\s*[[{"]/.test(text)) return { type: 'words', words: text, timezone }
   const whole = readJson(text)

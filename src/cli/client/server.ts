@@ -1,4 +1,4 @@
-/** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
+/** HTTP client of a Belfry server. Every failure, including network errors, is a `CliError`. */
 import { readFileSync } from 'node:fs'
 import { readUrl } from '../../core/values/read-url.ts'
 import { ConfigError } from '../../runtime/config/config-error.ts'
@@ -9,12 +9,12 @@ import { explainProblem, type Problem } from './problem.ts'
 
 export const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 export const SERVER_VARIABLE = 'BELFRY_URL'
-/** Longer than the server takes for anything, so that it is the server that answers. */
+/** Longer than the server takes for any request, so that the server's own timeout comes first. */
 const TIMEOUT_MS = 35_000
-/** The date of an answer has whole seconds: it is believed only where our own clock is farther off than that. */
+/** The Date header has a resolution of one second: it is used only if the local clock differs by more than this. */
 const CLOCK_DOUBT_MS = 1_500
 
-/** An answer that is not a refusal. */
+/** A successful response. */
 export interface Answer<T> {
   readonly data: T
   readonly etag: string | null
@@ -28,11 +28,11 @@ export interface RequestOptions {
 interface SendOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | AsyncIterable<Buffer>
-  /** Left out: the request may take as long as the server takes for anything. */
+  /** Default: a timeout of `TIMEOUT_MS`. */
   readonly signal?: AbortSignal
 }
 
-/** Where to find it: what the flag says, else the variable, else this machine. */
+/** Returns the address of the server: from the flag, else from the environment variable, else this machine. */
 export function serverUrl(flag: string | undefined, env: NodeJS.ProcessEnv): string {
   const given = flag ?? env[SERVER_VARIABLE] ?? ''
   const [text, name] = [
@@ -55,7 +55,10 @@ export function serverUrl(flag: string | undefined, env: NodeJS.ProcessEnv): str
   return url.href.replace(/\/+$/, '')
 }
 
-/** The API key, or what a proxy in front of the server knows the caller by; null without one. `TOKEN` is the name of 0.1.0. */
+/**
+ * Returns the API key, or the token for a proxy in front of the server; null if there is none. `TOKEN` is the name used by
+ * 0.1.0.
+ */
 export function keyFrom(flag: string | undefined, env: NodeJS.ProcessEnv): string | null {
   const key = flag ?? variable('BELFRY_KEY', env) ?? variable('BELFRY_TOKEN', env) ?? ''
   if (key === '') return null
@@ -67,7 +70,7 @@ export function keyFrom(flag: string | undefined, env: NodeJS.ProcessEnv): strin
   )
 }
 
-/** A variable, or what the file holds that the variable of the same name and `_FILE` names. */
+/** Returns an environment variable, or the content of the file that the variable with the suffix `_FILE` names. */
 function variable(name: string, env: NodeJS.ProcessEnv): string | undefined {
   const file = env[`${name}_FILE`] ?? ''
   if (env[name] !== undefined || file === '') return env[name]
@@ -79,7 +82,7 @@ function variable(name: string, env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-/** Certificates to trust, for a server whose authority Node.js does not know; null without. */
+/** Returns the certificates to trust, for a server whose authority Node.js does not know; null if none are given. */
 export function authorityFrom(flag: string | undefined, env: NodeJS.ProcessEnv): string | null {
   const file = flag ?? env['BELFRY_CA_FILE'] ?? ''
   if (file === '') return null
@@ -94,15 +97,15 @@ export function authorityFrom(flag: string | undefined, env: NodeJS.ProcessEnv):
   }
 }
 
-/** How a server is known and trusted. */
+/** Credentials, certificates, and values sent with each request. */
 export interface ServerOptions {
-  /** The API key, or what a proxy in front of the server knows us by. */
+  /** The API key, or the token for a proxy in front of the server. */
   readonly key?: string | null
-  /** The project to act in; null: the one of the key, else `default`. */
+  /** The project to act in; null for the key's project, else `default`. */
   readonly project?: string | null
-  /** Why something is changed, for the audit log. */
+  /** Reason for changes, recorded in the audit log. */
   readonly reason?: string | null
-  /** Certificates of the authority that has signed its own, in PEM form. */
+  /** Certificates of the authority that signed the server's certificate, in PEM form. */
   readonly ca?: string | null
 }
 
@@ -122,7 +125,7 @@ export class Server {
     this.#ca = ca
   }
 
-  /** The server's time, as far as its answers told. */
+  /** The server's time, as estimated from its responses. */
   now(): number {
     return Date.now() + this.#offsetMs
   }
@@ -153,7 +156,7 @@ export class Server {
     return { data: data as T, etag: answer.header('etag') }
   }
 
-  /** A request that may take as long as something moves: the caller's signal ends it. */
+  /** Sends a request that may take as long as data moves; the caller's signal aborts it. */
   async transfer(
     method: string,
     path: string,
@@ -164,7 +167,7 @@ export class Server {
     return answer
   }
 
-  /** What an answer says; throws when that is a refusal, or nothing that Belfry says. */
+  /** Returns the body of a response; throws if it is an error or not a response of Belfry. */
   async read(answer: HttpAnswer): Promise<unknown> {
     const text = await answer.text().catch((error: unknown) => {
       throw this.#unreachable(error)
@@ -175,7 +178,7 @@ export class Server {
     return data
   }
 
-  /** A request whose answer is read as it comes; the caller ends it. */
+  /** Sends a request whose response is read as a stream; the caller ends it. */
   async open(path: string, options: Pick<SendOptions, 'headers' | 'signal'>): Promise<HttpAnswer> {
     const answer = await this.#send('GET', path, options)
     if (answer.status !== 204 && !/json|event-stream/.test(answer.header('content-type') ?? ''))
@@ -197,7 +200,7 @@ export class Server {
     }
   }
 
-  /** Who asks, and in which project. */
+  /** Headers for authentication and the project. */
   #credentials(): Record<string, string> {
     return {
       ...(this.#key === null ? {} : { authorization: `Bearer ${this.#key}` }),
@@ -205,7 +208,7 @@ export class Server {
     }
   }
 
-  /** The reason of a change, as bytes of UTF-8, which is what the server reads. */
+  /** Header with the reason for a change, as UTF-8 bytes, which the server expects. */
   #whyTo(method: string): Record<string, string> {
     if (this.#reason === null || method === 'GET') return {}
     return { 'belfry-reason': Buffer.from(this.#reason).toString('latin1') }
@@ -247,7 +250,7 @@ export class Server {
   }
 }
 
-/** Undefined for what is no JSON. */
+/** Returns undefined if the response is not JSON. */
 function jsonOf(text: string, answer: HttpAnswer): unknown {
   if (!/[/+]json\b/.test(answer.header('content-type') ?? '')) return undefined
   try {
@@ -262,10 +265,10 @@ function isProblem(data: unknown): data is Problem {
   return typeof status === 'number' && typeof code === 'string' && typeof detail === 'string'
 }
 
-/** What OpenSSL says of a certificate that nobody vouches for. */
+/** OpenSSL's error codes for a certificate that no trusted authority signed. */
 const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|CERT_UNTRUSTED/
 
-/** Why a request failed, from the innermost error that says so. */
+/** Returns the reason that a request failed, from the innermost error that has one. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'AbortError') return 'the connection stalled'
@@ -275,7 +278,7 @@ function reasonOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? error.message
 }
 
-/** A query string of what is there; nothing for what is not. */
+/** Returns a query string of the values that are set; an empty string if none are. */
 export function queryOf(values: Readonly<Record<string, string | number | undefined | null>>): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null)
   const pairs = given.map(([name, value]): [string, string] => [name, String(value)])

@@ -1,4 +1,4 @@
-/** One word and one mark for each state, as the dashboard has them. Colour never speaks alone. */
+/** One word and one mark for each state, as in the dashboard. No state is distinguished by colour alone. */
 import { onStdout as c } from '../terminal.ts'
 
 const plain = (text: string) => text
@@ -24,7 +24,7 @@ export function markOf(state: string): string {
   return paint(mark)
 }
 
-/** `✕ permanently failed`, with the reason where there is one. */
+/** Formats a state as `✕ permanently failed`, with the reason if there is one. */
 export function stateWords(state: string, reason: string | null = null): string {
   const [mark, paint] = LOOKS[state] ?? ['·', plain]
   return paint(`${mark} ${state.replaceAll('_', ' ')}${reason === null ? '' : `: ${reason}`}`)

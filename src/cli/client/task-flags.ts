@@ -1,6 +1,6 @@
 /**
- * The flags of a task, and what the API takes. Values are taken as they were typed: the server alone decides
- * whether they are right, and what it finds wrong is told by the name of the flag.
+ * Flags of tasks, and their conversion to requests of the API. Values are sent as typed: only the server validates them, and
+ * its errors are reported with the names of the flags.
  */
 import { type Command, Option } from 'commander'
 import type { Kind, Setting, TaskField } from '../../core/task/field-kinds.ts'
@@ -14,7 +14,7 @@ import { readSchedule } from './schedule-flags.ts'
 export type Flags = Readonly<Record<string, unknown>>
 export type TaskInput = Record<string, unknown>
 
-/** A flag that stands for one field; an empty value takes the field away. */
+/** A flag that sets one field; an empty value removes the field. */
 interface PlainFlag {
   readonly flag: string
   /** The field, or a member of it. */
@@ -25,7 +25,7 @@ interface PlainFlag {
   readonly isRare?: true
 }
 
-/** What the declaration of the fields has flags for. */
+/** Flags generated from the declaration of the fields. */
 const PLAIN: readonly PlainFlag[] = FIELD_LIST.flatMap((field) => [
   ...flagOf([field.name], field, field.about),
   ...membersOf(field).flatMap(([member, setting]) => flagOf([field.name, member], setting, field.about)),
@@ -69,7 +69,7 @@ interface FlagGroup {
   readonly flags: readonly AnyFlag[]
 }
 
-/** A flag as it is declared. */
+/** Declaration of a flag. */
 interface AnyFlag {
   readonly flag: string
   readonly help: string
@@ -102,19 +102,19 @@ function addFlags(command: Command, what: FlagGroup): Command {
   return command
 }
 
-/** The flags of a schedule alone, all of them explained: there is room for them. */
+/** Adds only the flags of a schedule. All of them appear in the help, since there is room. */
 export function addScheduleFlags(command: Command): Command {
   for (const { flag, help } of SCHEDULE)
     if (flag !== '--manual') command.addOption(new Option(flag, help).helpGroup('When:'))
   return command
 }
 
-/** Every flag that says something about a task. */
+/** All flags that define a task. */
 export const TASK_FLAGS = [...ACTION_FLAGS, ...SCHEDULE, ...PLAIN, ...OTHER].map(
   ({ flag }) => flag.split(' ')[0] ?? flag,
 )
 
-/** The names of flags that the help does not explain, in lines that fit beside the rest. */
+/** Lists the names of flags that the help does not explain, wrapped to the width of the help. */
 const rareAmong = (flags: readonly AnyFlag[]) =>
   `More flags (see docs/reference/commands.md): ${flags
     .flatMap(({ flag, isRare }) => (isRare ? [flag.split(' ')[0]] : []))
@@ -127,7 +127,7 @@ export const RARE_PROGRAM_FLAGS = rareAmong([...PROGRAM_FLAGS, ...SCHEDULE, ...P
 
 const collect = (value: string, before: readonly string[] = []) => [...before, value]
 
-/** What was typed, as what to send. For a change of a task, what stands there now is what the flags change. */
+/** Converts flags to a request. When a task is edited, the flags change its current definition. */
 export async function readTaskFlags(flags: Flags, current: TaskInput = {}): Promise<TaskInput> {
   const input: TaskInput = { ...(await readFileFlag(flags['file'])) }
   for (const { flag, path, kind } of PLAIN) {
@@ -147,7 +147,7 @@ export async function readTaskFlags(flags: Flags, current: TaskInput = {}): Prom
   return input
 }
 
-/** `--retry-max <time>` is read as retryMax. */
+/** Returns the property name of a flag: `--retry-max <time>` becomes retryMax. */
 const attributeOf = (flag: string): string => new Option(flag).attributeName()
 
 function put(input: TaskInput, [field, member]: PlainFlag['path'], value: unknown): void {
@@ -185,7 +185,7 @@ const IN_SCHEDULE: Readonly<Record<string, string>> = {
   fold: '--fold',
 }
 
-/** The flag that a field of the API was read from. */
+/** Returns the flag that a field of the API was read from. */
 export function flagAt(pointer: string, flags: Flags): string {
   const [, field = '', member = '', inner = ''] = pointer.split('/')
   if (field === 'name') return 'the name'

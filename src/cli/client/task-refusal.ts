@@ -1,4 +1,4 @@
-/** Refusals of a task that was made out of flags, told by the names of the flags. */
+/** Reports validation errors of tasks built from flags, with the names of the flags. */
 import { naming } from './refusal.ts'
 import { type Flags, flagAt } from './task-flags.ts'
 

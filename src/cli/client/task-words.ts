@@ -1,4 +1,4 @@
-/** Tasks on a terminal: a line in a list, or all there is to say. */
+/** Formats tasks for the terminal: a line in a list, or all details. */
 import type { Task } from '../../api/resources/tasks/schemas.ts'
 import type { Action } from '../../core/action/action.ts'
 import { actionWords } from '../../core/words/action.ts'
@@ -29,7 +29,7 @@ export function taskTable(tasks: readonly Task[], now: number): string {
   )
 }
 
-/** `Tue 17 Nov, 02:30 Berlin · in 7 h 12 m`, in the task's own zone. */
+/** Formats an instant as `Tue 17 Nov, 02:30 Berlin · in 7 h 12 m`, in the task's own time zone. */
 export function instantWords(at: string, zone: string | null, now: number): string {
   const ms = Date.parse(at)
   return `${formatInstant(ms, zone ?? machineZone(), { now })} · ${formatDistance(ms, now)}`

@@ -1,19 +1,19 @@
-/** Uploads and downloads: shown while they last, given up when nothing moves, and continued after a failure. */
+/** Uploads and downloads: with a progress display, an idle timeout, and resumption after a failure. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { sizeWords } from '../../core/words/size.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { RefusedError } from './problem.ts'
 import { ProgressLine } from './progress-line.ts'
 
-/** A connection on which nothing moves for so long is given up. The server takes this long to complete the largest file. */
+/** A connection without any data for this long is aborted. The server takes up to this long to complete the largest file. */
 const IDLE_MS = 120_000
-/** Failures one after the other without any progress. */
+/** Maximum number of consecutive failures without progress. */
 const MAX_FAILURES = 6
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 8_000
 const BAR_CHARACTERS = 20
 
-/** Says how far a transfer is. */
+/** Shows the progress of a transfer. */
 export class TransferProgress {
   readonly #line = new ProgressLine()
   readonly #startedAt = performance.now()
@@ -47,7 +47,7 @@ function barOf(share: number): string {
   return '█'.repeat(filled) + '░'.repeat(BAR_CHARACTERS - filled)
 }
 
-/** Ends a request when nothing has moved for a while. */
+/** Aborts a request when no data has moved for a while. */
 export class IdleLimit {
   readonly #controller = new AbortController()
   readonly #timer = setTimeout(() => this.#controller.abort(), IDLE_MS)
@@ -56,7 +56,7 @@ export class IdleLimit {
     return this.#controller.signal
   }
 
-  /** Something has moved. */
+  /** Restarts the timeout: data has moved. */
   touch(): void {
     this.#timer.refresh()
   }
@@ -67,8 +67,8 @@ export class IdleLimit {
 }
 
 /**
- * Tries until it works, or until it has failed several times in a row without progress. `attempt` is told whether something has failed
- * before, and reports progress by calling back.
+ * Retries until `attempt` succeeds, or until it has failed several times in a row without progress. `attempt` is told whether
+ * it is a retry, and reports progress through the callback.
  */
 export async function persist<T>(
   attempt: (isRetry: boolean, onProgress: () => void) => Promise<T>,
@@ -86,7 +86,7 @@ export async function persist<T>(
   }
 }
 
-/** A server that was not reached, or was busy, may be back in a moment; an upload that stands elsewhere continues there. */
+/** Whether to retry: the server was unreachable or busy, or an upload is at another position, from which it continues. */
 const mayPass = (error: unknown): boolean =>
   error instanceof RefusedError
     ? error.problem.status === 503 || error.problem.code === 'upload_conflict'

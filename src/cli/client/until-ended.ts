@@ -3,12 +3,12 @@ import { ProgressLine } from './progress-line.ts'
 
 const ASK_EVERY_MS = 500
 
-/** Something that goes on by itself in the server, until it has ended. */
+/** A server-side operation that runs until it has ended. */
 interface Ongoing {
   readonly endedAt: string | null
 }
 
-/** Waits for the end of something, and tells how far it is on the way, where results do not go. */
+/** Waits for the end of an operation, and shows its progress on standard error. */
 export async function untilEnded<T extends Ongoing>(
   begun: T,
   { ask, tell }: { ask: () => Promise<T>; tell: (now: T) => string },

@@ -1,4 +1,4 @@
-/** Uploading a file of this machine. What was uploaded before, by this call or an earlier one, is not sent again. */
+/** Uploads a local file. Content that this or an earlier call has already uploaded is not sent again. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -10,13 +10,13 @@ import { queryOf, type Server } from './server.ts'
 import { IdleLimit, persist, TransferProgress } from './transfer.ts'
 
 const READ_BYTES = 256 * 1024
-/** Files of one name and content that are looked at. */
+/** Maximum number of files with the same name and content to examine. */
 const MAX_SAME = 100
 
-/** What became of it. */
+/** Result of an upload. */
 export interface UploadedFile {
   readonly file: File
-  /** Bytes that were sent. */
+  /** Number of bytes sent. */
   readonly sentBytes: number
 }
 
@@ -51,7 +51,7 @@ export async function uploadLocalFile(
   }
 }
 
-/** Size and hash of a file of this machine. */
+/** Returns the size and hash of a local file. */
 export async function measured(path: string): Promise<{ size: number; sha256: string }> {
   const hash = createHash('sha256')
   let size = 0
@@ -72,14 +72,14 @@ export async function measured(path: string): Promise<{ size: number; sha256: st
   return { size, sha256: hash.digest('hex') }
 }
 
-/** What a file is known by: its name, and what it consists of. */
+/** Identity of a file: its name and its content. */
 export interface FileContent {
   readonly name: string
   readonly size: number
   readonly sha256: string
 }
 
-/** A file of the project with this name and content: the one with the id, if it is one of them, else the newest. */
+/** Returns a file of the project with this name and content: the one with the given id if it is among them, else the newest. */
 export async function uploadedFile(
   server: Server,
   { name, size, sha256 }: FileContent,
@@ -91,7 +91,7 @@ export async function uploadedFile(
   return same.find((file) => file.id === id) ?? same[0]
 }
 
-/** An earlier upload of the same file that was interrupted. */
+/** Returns an earlier, interrupted upload of the same file. */
 async function unfinished(server: Server, { name, size, sha256 }: FileContent): Promise<File | undefined> {
   const query = queryOf({ name, sha256, state: 'waiting', limit: 10 })
   const { items } = await server.get<{ items: readonly File[] }>(`/v1/files${query}`)

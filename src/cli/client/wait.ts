@@ -1,4 +1,4 @@
-/** Waits until a run has ended, telling each attempt on the way. */
+/** Waits until a run has ended and reports each attempt as it ends. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isLiveState } from '../../core/run/run.ts'
 import { outcomeWords } from '../../core/words/outcome.ts'
@@ -12,7 +12,7 @@ import { markOf } from './state-words.ts'
 const FIRST_LOOK_MS = 50
 const LAST_LOOK_MS = 1_000
 
-/** Looks soon at first and then each second: short runs are told at once, long ones cost little. */
+/** Polls quickly at first, then every second: short runs are reported at once, long ones cost few requests. */
 export async function waitForRun(
   server: Server,
   id: string,
@@ -38,6 +38,6 @@ function attemptLine(
   return `${markOf(attempt.outcome)} attempt ${attempt.number}: ${words} in ${tookWords(attempt)}${again}\n`
 }
 
-/** How a wait for a run ends, as shells see it. */
+/** Exit code for the state of a run that was waited for. */
 export const exitCodeOf = ({ state }: RunWithAttempts): number =>
   state === 'completed' ? EXIT.ok : EXIT.runFailed

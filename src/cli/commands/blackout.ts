@@ -24,7 +24,7 @@ Examples:
   belfry blackout remove freeze --yes
 `
 
-/** Commands for blackouts: times in which nothing of the project fires. */
+/** Commands for blackouts: windows in which no schedule of the project fires. */
 export function blackoutCommand(program: Command): void {
   const group = program
     .command('blackout')

@@ -34,7 +34,7 @@ Examples:
   belfry dead-letter dismiss --task morning --yes
 `
 
-/** Commands for dead letters: what failed for good. */
+/** Commands for dead letters: runs that failed permanently. */
 export function deadLetterCommand(program: Command): void {
   const group = program
     .command('dead-letter')

@@ -11,7 +11,7 @@ Examples:
   belfry events --task hello --count 1 --field data.run.state
 `
 
-/** Follows what ends, as it ends. */
+/** Command that follows runs as they end. */
 export function eventsCommand(program: Command): void {
   const command = program
     .command('events')
@@ -26,7 +26,7 @@ export function eventsCommand(program: Command): void {
     .option('--since <duration>', 'Start this long ago, such as 5m or 1d, or at a timestamp')
     .option('--after <id>', 'Start after the event with this id')
     .option('--count <n>', 'Exit after this many events')
-    // What it does anyway, and what many will type.
+    // Accepted because users of `tail` expect it; the command always follows.
     .addOption(new Option('-f, --follow').hideHelp())
   addClientFlags(command)
     .addHelpText('after', HELP)

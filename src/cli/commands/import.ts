@@ -22,7 +22,7 @@ Examples:
   ssh web2 crontab -l | belfry import crontab - --prefix web2 --label host=web2 --timezone UTC --yes
 `
 
-/** Commands that take over what another scheduler has. */
+/** Commands that import jobs from other schedulers. */
 export function importCommand(program: Command): void {
   const group = program
     .command('import')

@@ -26,7 +26,7 @@ Examples:
   belfry whoami --profile staging --field name
 `
 
-/** Commands for who one is: profiles with a key for each server. */
+/** Commands for login profiles, which store an API key for each server. */
 export function loginCommands(program: Command): void {
   addClientFlags(
     program

@@ -35,7 +35,7 @@ Examples:
   belfry member remove platform --yes
 `
 
-/** Commands for members: who of the people that sign in may do what. */
+/** Commands for members: the roles of people and groups that sign in. */
 export function memberCommand(program: Command): void {
   const group = program
     .command('member')

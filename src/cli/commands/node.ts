@@ -9,7 +9,7 @@ Examples:
   belfry node list --state dead --json
 `
 
-/** Commands for the processes that share the work. */
+/** Commands for nodes, the processes that share one database. */
 export function nodeCommand(program: Command): void {
   const group = program
     .command('node')

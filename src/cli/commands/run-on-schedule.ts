@@ -14,7 +14,7 @@ Examples:
   belfry run-on-schedule cleanup.py --every 30m --name cleanup --label host=web1
 `
 
-/** Uploads a program and makes a task of it, in one line. */
+/** Command that uploads a program and creates a task for it in one step. */
 export function runOnScheduleCommand(program: Command): void {
   const command = program
     .command('run-on-schedule')

@@ -20,7 +20,7 @@ Examples:
   belfry run list --state running --field id
 `
 
-/** Commands for runs: what became of tasks. */
+/** Commands for runs. */
 export function runCommand(program: Command): void {
   const group = program
     .command('run')

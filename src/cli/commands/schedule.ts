@@ -18,7 +18,7 @@ Examples:
   belfry schedule preview --cron 'H 3 * * *' --seed report --count 3 --field occurrences
 `
 
-/** Commands for schedules that no task has yet. */
+/** Commands for schedules that do not belong to a task yet. */
 export function scheduleCommand(program: Command): void {
   const group = program
     .command('schedule')

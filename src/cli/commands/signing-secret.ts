@@ -43,7 +43,7 @@ Examples:
   belfry signing-secret revoke 01a1e128-d4 --yes
 `
 
-/** Commands for signing secrets: what receivers verify requests with. */
+/** Commands for signing secrets, with which receivers verify requests. */
 export function signingSecretCommand(program: Command): void {
   const group = program
     .command('signing-secret')

@@ -43,7 +43,7 @@ Examples:
 
 const SUBSCRIPTION = 'Id (or at least its first 8 characters), or unique name'
 
-/** Commands for subscriptions: who is told what becomes of runs. */
+/** Commands for subscriptions, which send events about runs to webhooks. */
 export function subscriptionCommand(program: Command): void {
   const group = program
     .command('subscription')

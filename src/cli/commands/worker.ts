@@ -36,7 +36,7 @@ Examples:
   belfry worker list --state alive --field name
 `
 
-/** `belfry worker` is a worker itself; with a command after it, it is about workers. */
+/** `belfry worker` starts a worker; with a subcommand it shows information about workers. */
 export function workerCommand(program: Command): void {
   const worker = program
     .command('worker')

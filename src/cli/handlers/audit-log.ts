@@ -15,7 +15,7 @@ import { onLost, tellAside } from './events.ts'
 const PATH = '/v1/audit-log'
 const NAME_WIDTH = 40
 
-/** Which entries to list: all that is given must match. */
+/** Filters for entries: all given filters must match. */
 export interface AuditFlags extends ClientFlags {
   readonly task?: string
   readonly subject?: string
@@ -40,11 +40,11 @@ export async function listAuditLog(flags: AuditFlags): Promise<void> {
   remarkMore(listed)
 }
 
-/** Creating a project or a key of the installation, for example, belongs to no project. */
+/** Some changes, such as creating a project or a key of the installation, belong to no project. */
 const elsewhere = ({ scope }: AuditFlags): string =>
   scope === undefined ? ' in this project. To include changes outside it: --scope all' : ''
 
-/** Prints entries as they are recorded, until it is stopped. */
+/** Prints entries as they are recorded, until interrupted. */
 export async function followAuditLog(flags: AuditFlags): Promise<void> {
   const server = serverFrom(flags)
   const { action, scope, from, subject, subjectKind, actor } = await filterOf(server, flags)

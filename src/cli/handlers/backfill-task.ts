@@ -8,7 +8,7 @@ import { untilEnded } from '../client/until-ended.ts'
 import { EXIT } from '../exit.ts'
 import { onStdout as c } from '../terminal.ts'
 
-/** What can be said about a backfill; the server names what is wrong with it. */
+/** Flags of a backfill; the server validates them. */
 export interface BackfillFlags extends ClientFlags {
   readonly from?: string
   readonly to?: string

@@ -11,7 +11,7 @@ import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 40
 
-/** A window as it is typed: from one instant to another, from each match of a cron on, or between wall times. */
+/** Flags that define a window: between two instants, from each match of a cron expression, or weekly between local times. */
 export interface AddBlackoutFlags extends ClientFlags {
   readonly from?: string
   readonly to?: string

@@ -60,13 +60,13 @@ function workerTable(nodes: readonly Node[], now: number): string {
 
 const COLOURS = { alive: c.green, quiet: c.yellow, dead: c.red } satisfies Record<State, unknown>
 
-/** A node that was stopped in order is no cause for alarm. */
+/** A node that was stopped properly is not shown as a problem. */
 function stateWords({ state, reason }: Node): string {
   const colour = reason === 'stopped' ? c.dim : COLOURS[state]
   return colour(reason === null ? state : `${state} (${reason})`)
 }
 
-/** How many runs it holds, of how many it performs at once. */
+/** Number of runs that the node has leased, and its maximum. */
 function busyWords({ concurrency, busy }: Node): string {
   return concurrency === 0 ? '–' : `${busy.count}${busy.atLeast ? '+' : ''} of ${concurrency}`
 }

@@ -1,4 +1,7 @@
-/** `belfry key create`: through the API, or on the database of this machine's node, where the first key comes from. */
+/**
+ * `belfry key create`: creates a key through the API, or in the database of this machine's node. The latter is how the first
+ * key is created.
+ */
 import { hostname } from 'node:os'
 import type { z } from 'zod'
 import { CreateApiKey, type NewApiKey } from '../../api/resources/keys/schemas.ts'
@@ -52,7 +55,7 @@ export async function createKey(flags: KeyFlags): Promise<void> {
   })
 }
 
-/** Whoever names a database means it; else whoever names a server, has a key or has logged in means the API. */
+/** Flags for a database select the database; otherwise a server, a key or a profile selects the API. */
 function isRemote({ server, apiKey, token, profile, dataDir, databaseUrl }: KeyFlags): boolean {
   const isServer = [server, apiKey, token, profile].some((flag) => flag !== undefined)
   const isDatabase = dataDir !== undefined || databaseUrl !== undefined
@@ -100,7 +103,7 @@ async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
   }
 }
 
-/** What the API would refuse is refused here too, in the same words. */
+/** Validates like the API, with the same messages. */
 function checked(wanted: object): z.output<typeof CreateApiKey> {
   const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
   const parsed = parse(CreateApiKey, given, 'body')

@@ -31,13 +31,13 @@ export async function createTask(
   give(task, flags, () => createdText(task, { server, notes, missing, isZoneAssumed: hasAssumedZone(flags) }))
 }
 
-/** What workers lack to run a program. */
+/** Returns a sentence about what workers lack to run the program; null if nothing is missing. */
 async function missingFor(server: Server, { action, labels }: Task): Promise<string | null> {
   if (action.type !== 'exec') return null
   return missingWorker(await programWorkers(server), { command: action.command ?? null, labels })
 }
 
-/** Times of the schedule that clocks skip or repeat. */
+/** Returns notes about local times of the schedule that a clock change skips or repeats. */
 async function clockChanges(server: Server, task: Task): Promise<string[]> {
   if (task.timezone === null) return []
   const { notes } = await server.post<Preview>('/v1/schedules/preview', { schedule: task.schedule, count: 1 })

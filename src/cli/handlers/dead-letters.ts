@@ -26,7 +26,7 @@ type Group = z.output<typeof DeadLetterGroup>
 
 const WHAT_WIDTH = 60
 
-/** Which dead letters are meant: all that is given must match. */
+/** Filters for dead letters: all given filters must match. */
 export interface WhichFlags extends ClientFlags {
   readonly task?: string
   readonly fingerprint?: string
@@ -60,7 +60,7 @@ function groupTable(groups: readonly Group[], now: number): string {
   )
 }
 
-/** How dead letters are run again. */
+/** Flags for rerunning or dismissing dead letters. */
 export interface RedriveFlags extends WhichFlags {
   readonly run?: readonly string[]
   readonly rate?: string

@@ -6,7 +6,7 @@ import { findTask, titleOf } from '../client/find-task.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import type { Server } from '../client/server.ts'
 
-/** Shows what differs between two versions of a task; the second is the current one when it is not named. */
+/** Prints the differences between two versions of a task; the second defaults to the current version. */
 export async function diffTask(
   ref: string,
   from: string,

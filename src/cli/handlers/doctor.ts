@@ -27,7 +27,7 @@ interface Finding {
 
 const LEAST_FREE_BYTES = 1024 ** 3
 
-/** Looks at everything a start depends on, changes nothing, and says what to do about what it finds. */
+/** Checks everything that `belfry start` depends on, without changing anything, and prints advice for each problem. */
 export async function doctor(config: Config, { json }: { json: boolean }): Promise<void> {
   const findings = await examine(config)
   if (json) printOut(`${JSON.stringify(findings, null, 2)}\n`)
@@ -72,7 +72,7 @@ async function examinePort({ host, port }: Config): Promise<Finding> {
   return { check, status: 'note', text: `${port} is in use by ${who}; for a free port: --port 0` }
 }
 
-/** By running one, where the settings allow it. */
+/** Checks by running a program in the sandbox, if the settings allow programs. */
 async function examinePrograms(config: Config): Promise<Finding[]> {
   if (!config.roles.includes('worker')) return []
   const check = 'programs'
@@ -98,7 +98,7 @@ async function examineCertificate({ tlsCert: certFile, tlsKey: keyFile }: Config
   }
 }
 
-/** Checks only that the provider responds. Whether it knows Belfry shows at the first sign-in. */
+/** Checks only that the provider responds. Whether Belfry is registered there becomes known at the first sign-in. */
 async function examineProvider(config: Config): Promise<Finding[]> {
   if (config.oidcIssuer === null) return []
   const check = 'sign-in'

@@ -8,7 +8,7 @@ import { namingFlags } from '../client/task-refusal.ts'
 import { nextPairs } from '../client/task-words.ts'
 import { onStdout as c } from '../terminal.ts'
 
-/** Sends the version that was read, so that an edit is not applied to another one. */
+/** Edits a task. The request contains the version that was read, so that the edit fails if the task has changed since. */
 export async function editTask(
   ref: string,
   flags: Flags & ClientFlags & { readonly name?: string; readonly ifVersion?: string },

@@ -12,7 +12,7 @@ import { queryOf } from '../client/server.ts'
 import { stateWords } from '../client/state-words.ts'
 import { onStderr } from '../terminal.ts'
 
-/** Which events to tell, from when on, and how many. */
+/** Filters for events, the start of the stream, and the number of events to print. */
 export interface EventFlags extends ClientFlags {
   readonly task?: string
   readonly state?: string
@@ -52,16 +52,16 @@ function readCount(text: string): number {
   throw usage(`--count is '${text}'; it must be a whole number of at least 1.`)
 }
 
-/** Says that the connection was lost, and that this is no harm. */
+/** Reports a lost connection, and that no events are lost. */
 export const onLost = (error: unknown, againMs: number): void => remarkLost(error, againMs, 'events')
 
-/** The same of whatever is followed. */
+/** Like `onLost`, for any kind of stream. */
 export function remarkLost(error: unknown, againMs: number, what: string): void {
   const why = error instanceof Error && error.message !== '' ? `: ${error.message}` : ''
   remark(onStderr.dim(`Connection lost${why}\nReconnecting in ${againMs / 1_000} s; no ${what} are lost.\n`))
 }
 
-/** What the server says about the stream itself. */
+/** Prints notices of the server about the stream itself. */
 export function tellAside({ event, data }: ServerEvent): void {
   if (event !== 'gap') return
   const { reason, from } = JSON.parse(data) as { reason: string; from: string }

@@ -1,4 +1,7 @@
-/** Makes a task of each job in a crontab: says what was understood, asks, and creates what is new in one transaction. */
+/**
+ * Imports the jobs of a crontab as tasks: prints the interpretation, asks for confirmation, and creates all new tasks in one
+ * transaction.
+ */
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
@@ -82,7 +85,7 @@ function namesFrom({ timezone = machineZone(), prefix = hostname() }: ImportFlag
   return { timezone, prefix }
 }
 
-/** Where files of the system are, which have a column of users; undefined leaves it to the lines. */
+/** Whether the path is a system crontab, which has a user column; undefined if the lines must be examined. */
 function isOfSystem(file: string): true | undefined {
   const path = resolve(file)
   return path === '/etc/crontab' || dirname(path) === '/etc/cron.d' ? true : undefined
@@ -99,7 +102,7 @@ function usersHere(): ReadonlySet<string> {
 
 type Existing = ReadonlyMap<string, Task>
 
-/** Tasks of an earlier import, by key. */
+/** Returns the tasks of an earlier import, by key. */
 async function existingTasks(server: Server, prefix: string, flags: ImportFlags): Promise<Existing> {
   const listed = await unlessDryRun(flags, () =>
     readPages<Task>(server, '/v1/tasks', { tag: tagOf(prefix) }, MAX_TASKS),
@@ -108,7 +111,7 @@ async function existingTasks(server: Server, prefix: string, flags: ImportFlags)
   return new Map((listed?.items ?? []).map((task) => [task.key ?? task.id, task]))
 }
 
-/** Why no worker can run the jobs yet. */
+/** Returns sentences about why no worker can run the jobs yet. */
 async function missingFor(
   server: Server,
   tasks: readonly ImportedTask[],
@@ -122,7 +125,7 @@ async function missingFor(
   )
 }
 
-/** A dry run works without a server: null where none answers. */
+/** A dry run works without a server: returns null if the server cannot be reached. */
 async function unlessDryRun<T>({ dryRun }: ImportFlags, ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask()
@@ -147,7 +150,7 @@ function planned({ line, input, notes }: ImportedTask, existing: Task | undefine
   return { line, change, task: input, scheduleInWords: describeSchedule(schedule, key), next, notes }
 }
 
-/** What a crontab says about a task. What else was set in Belfry, such as limits and retries, stays as it is. */
+/** Returns the fields that a crontab determines. Other settings of the task, such as limits and retries, are kept. */
 function editFrom(input: ImportedTask['input'], existing: Task) {
   const { env: _, stdin: __, ...before } = existing.action as Extract<Action, { type: 'exec' }>
   const { network: ___, ...said } = input.action as Extract<Action, { type: 'exec' }>
@@ -158,7 +161,7 @@ function editFrom(input: ImportedTask['input'], existing: Task) {
   }
 }
 
-/** Secrets are masked in what the server answers, so they are not compared here. */
+/** Whether the crontab changes the task. The server masks secrets in responses, so secrets are not compared. */
 function hasChanged(input: ImportedTask['input'], existing: Task): boolean {
   const { action, schedule, jitter } = editFrom(input, existing)
   return !isDeepStrictEqual(
@@ -170,8 +173,8 @@ function hasChanged(input: ImportedTask['input'], existing: Task): boolean {
 type Applied = PlannedTask & { readonly id: string | null }
 
 /**
- * Creates all that are new at once, or none; then sends what the crontab says about the others, one by one: the server makes no
- * new version of a task that is the same.
+ * Creates all new tasks or none, in one request. Then updates the existing tasks one by one; the server creates no new version
+ * for an unchanged task.
  */
 async function apply(
   server: Server,
@@ -213,7 +216,7 @@ async function create(
   return new Map(items.map(({ id, key }) => [key ?? '', id]))
 }
 
-/** `/tasks/3/action/env` as the line of the crontab. */
+/** Converts `/tasks/3/action/env` to the line of the crontab. */
 function placeIn(tasks: readonly PlannedTask[], pointer: string): string {
   const [, , index = '', ...rest] = pointer.split('/')
   const line = tasks[Number(index)]?.line

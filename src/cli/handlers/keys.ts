@@ -13,7 +13,7 @@ import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/keys'
 const NAME_WIDTH = 40
-/** Keys among which one is looked for by its name. */
+/** Maximum number of keys that are searched for a name. */
 const MAX_SEARCHED = 10_000
 
 export async function listKeys(flags: ClientFlags & { readonly limit: string }): Promise<void> {
@@ -66,7 +66,7 @@ export async function revokeKey(ref: string, flags: ClientFlags & { readonly yes
   give(key, flags, () => `${c.green('✓')} API key ${name} revoked\n`)
 }
 
-/** The key that somebody means: of several of one name, the one that is still valid. */
+/** Finds the key with this id or name. If several have the name, the one that is still valid is preferred. */
 async function findKey(server: Server, ref: string): Promise<ApiKey> {
   const { items } = await readPages<ApiKey>(server, PATH, {}, MAX_SEARCHED)
   const active = items.filter(({ state, rotatedTo }) => state === 'active' && rotatedTo === null)
@@ -74,7 +74,7 @@ async function findKey(server: Server, ref: string): Promise<ApiKey> {
   return theOneNamed('key', ref, named.length > 0 ? named : items, ({ createdAt }) => `created ${createdAt}`)
 }
 
-/** What is shown once. */
+/** Formats a new key, which is shown only once. */
 export function newKeyText({ id, key }: Pick<NewApiKey, 'id' | 'key'>, words: string): string {
   return `${c.green('✓')} ${words}\n${facts([
     ['id', id],

@@ -5,7 +5,7 @@ import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { queryOf, type Server } from '../client/server.ts'
 import { CliError, EXIT } from '../exit.ts'
 
-/** What can be asked beside the task. */
+/** Flags that select part of the ledger. */
 export interface LedgerFlags extends ClientFlags {
   readonly since?: string
   readonly from?: string

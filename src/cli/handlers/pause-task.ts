@@ -45,7 +45,7 @@ export async function resumeTask(ref: string, flags: PauseFlags): Promise<void> 
   give(task, flags, () => `${c.green('✓')} task ${titleOf(task)} resumed${nextOf(task, server.now())}\n`)
 }
 
-/** What can be said about what is to be skipped. */
+/** Flags of a request to skip occurrences. */
 export interface SkipFlags extends ClientFlags {
   readonly count?: string
   readonly reason?: string

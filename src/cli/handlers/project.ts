@@ -13,7 +13,7 @@ import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/projects'
 
-/** Settings as they are typed; an empty value takes one away. */
+/** Flags for the settings of a project; an empty value removes a setting. */
 export interface SettingFlags extends ClientFlags, LimitFlags, RetentionFlags {
   readonly mailFrom?: string
   readonly mailReplyTo?: string
@@ -76,7 +76,7 @@ export async function restoreProject(name: string, flags: ClientFlags): Promise<
 
 const pathOf = (name: string) => `${PATH}/${encodeURIComponent(name)}`
 
-/** The project that is meant without a name: the one that other commands use. */
+/** Returns the project to use if no name is given: the one that other commands use. */
 async function theName(name: string | undefined, { project }: ClientFlags, server: Server): Promise<string> {
   const given = name ?? project ?? process.env['BELFRY_PROJECT']
   if (given !== undefined) return given
@@ -99,13 +99,13 @@ function settingsOf(all: SettingFlags) {
   }
 }
 
-/** `all` leaves it to the installation. */
+/** Parses a list of networks. `all` returns null, so that the setting of the installation applies. */
 function networksOf(text: string): string[] | null {
   if (text === 'all' || text === '') return null
   return text === 'none' ? [] : text.split(',').map((network) => network.trim())
 }
 
-/** What was typed; an empty value means none. */
+/** Returns the values that were given, with empty values as null; null if none were given. */
 function given(values: Readonly<Record<string, string | undefined>>) {
   const typed = Object.entries(values).filter(([, value]) => value !== undefined)
   if (typed.length === 0) return null

@@ -11,7 +11,7 @@ import { runTable } from '../client/run-words.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 40
-/** The server counts what waits up to this. */
+/** The server does not count waiting runs beyond this number. */
 const COUNTED = 10_000
 
 interface ListFlags extends ClientFlags {
@@ -100,7 +100,7 @@ const PLACES: Readonly<Record<string, string>> = {
   '/burst': '--burst',
 }
 
-/** What is refused is told by the names of the arguments. */
+/** Reports validation errors with the names of the arguments. */
 const ask = <T>(name: string, verb: string, work: () => Promise<T>): Promise<T> =>
   naming(
     (pointer) => PLACES[pointer] ?? `the queue '${printable(name)}'`,

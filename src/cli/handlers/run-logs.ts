@@ -11,7 +11,7 @@ import { exitCodeOf } from '../client/wait.ts'
 import { remarkLost } from './events.ts'
 import { pathOf } from './runs.ts'
 
-/** Which lines to show, and how. */
+/** Flags that select and format log lines. */
 export interface LogFlags extends ClientFlags {
   readonly follow?: boolean
   readonly attempt?: string
@@ -20,7 +20,7 @@ export interface LogFlags extends ClientFlags {
   readonly timestamps?: boolean
 }
 
-/** As many as the server gives at once. */
+/** Maximum page size of the server. */
 const PAGE = 1_000
 
 export async function showLogs(id: string, flags: LogFlags): Promise<void> {
@@ -44,7 +44,7 @@ export async function showLogs(id: string, flags: LogFlags): Promise<void> {
     )
 }
 
-/** Prints what there is; answers whether that was nothing. */
+/** Prints the existing lines. Returns whether there were none. */
 async function readLog(
   server: Server,
   path: string,
@@ -63,7 +63,7 @@ async function readLog(
   return isEmpty
 }
 
-/** Prints lines as they come until the run has ended; answers whether there were none. */
+/** Prints lines as they arrive until the run has ended. Returns whether there were none. */
 async function followLog(server: Server, path: string, printer: Printer): Promise<boolean> {
   let isEmpty = true
   const onLost = (error: unknown, againMs: number) => remarkLost(error, againMs, 'lines')
@@ -77,7 +77,7 @@ async function followLog(server: Server, path: string, printer: Printer): Promis
   return isEmpty
 }
 
-/** For a program exactly as it was written; on a terminal so that it does nothing there. */
+/** Prints log lines: unchanged for programs; on a terminal, control characters are made harmless. */
 class Printer {
   readonly #flags: LogFlags
   readonly #text: LogText
@@ -109,5 +109,5 @@ async function put(text: string): Promise<void> {
   else if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
-/** What a terminal would show no more: a line that is written again from its beginning. */
+/** Text that a terminal would have overwritten after a carriage return. */
 const OVERWRITTEN = /^.*\r(?!\n)/gm

@@ -1,4 +1,7 @@
-/** Uploads a program and makes a task of it. Whatever is there already stays as it is, so that a script can say it again and again. */
+/**
+ * Uploads a program and creates a task for it. Repeating the command leaves an unchanged file and task as they are, so that
+ * scripts can call it repeatedly.
+ */
 import { basename } from 'node:path'
 import type { File } from '../../api/resources/files/schemas.ts'
 import type { Task } from '../../api/resources/tasks/schemas.ts'
@@ -57,7 +60,7 @@ async function taskWithKey(server: Server, key: string): Promise<Task | null> {
   }
 }
 
-/** The file of the task where it has the same bytes, else any that has, else a new one. */
+/** Returns the task's current file if it has the same content, else another file with that content, else uploads a new one. */
 async function provide(server: Server, path: string, before: Task | null) {
   const content = await measured(path)
   const current = (before?.action as Partial<ExecAction> | undefined)?.file
@@ -70,7 +73,7 @@ interface Made {
   readonly file: File
   readonly sentBytes: number
   readonly change: Change
-  /** What workers lack to run it. */
+  /** Sentence about what workers lack to run the task; null if nothing is missing. */
   readonly missing: string | null
   readonly server: Server
   readonly isZoneAssumed: boolean

@@ -8,7 +8,7 @@ import type { Flags } from '../client/task-flags.ts'
 import { namingFlags } from '../client/task-refusal.ts'
 import { giveNewRun } from './runs.ts'
 
-/** What one run may have otherwise than its task; flags of the action are read as those of a task are. */
+/** Settings that one run can override. Flags of the action are parsed like those of a task. */
 export type RunFlags = ClientFlags & Flags & { readonly wait?: boolean }
 
 export async function runTask(ref: string, flags: RunFlags): Promise<void> {

@@ -36,7 +36,7 @@ export async function retryRun(id: string, flags: WaitFlags): Promise<void> {
 export const pathOf = async (server: Server, id: string) =>
   `/v1/runs/${encodeURIComponent(await findRunId(server, id))}`
 
-/** Tells of a run that was just asked for and, with `--wait`, of how it ended. */
+/** Prints a run that was just requested and, with `--wait`, how it ended. */
 export async function giveNewRun(server: Server, run: Run, words: string, flags: WaitFlags): Promise<void> {
   const isForPeople = !flags.json && flags.field === undefined
   const see: [string, string][] = [

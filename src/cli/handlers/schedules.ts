@@ -32,7 +32,7 @@ export async function previewSchedule(words: string | undefined, flags: Flags & 
   give(preview, flags, () => previewText(preview, hasAssumedZone(asked), server.now()))
 }
 
-/** Words that stand alone are what --schedule says. */
+/** Treats a positional argument as the value of `--schedule`. */
 function withWords(words: string | undefined, flags: Flags & ClientFlags): Flags & ClientFlags {
   if (words === undefined) return flags
   if (flags['schedule'] === undefined) return { ...flags, schedule: words }

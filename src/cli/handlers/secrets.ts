@@ -12,7 +12,7 @@ import { CliError, EXIT } from '../exit.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/secrets'
-/** As many as a project may have. */
+/** Maximum number of secrets in a project. */
 const MOST_SECRETS = 1_000
 const at = (name: string) => `${PATH}/${encodeURIComponent(name)}`
 

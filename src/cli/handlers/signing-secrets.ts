@@ -10,13 +10,13 @@ import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/signing-secrets'
 const ORIGIN_WIDTH = 60
-/** What signs when the last secret of its kind is revoked. */
+/** What happens once the last secret of its kind is revoked. */
 const RESTS = {
   project: 'Requests to origins without their own secrets will not be signed.',
   origin: 'The secrets of the project will sign requests to its origin.',
 }
 
-/** Whom the secret is for: one origin, or all that have none of their own. */
+/** The origin that the secret is for; without one, all origins that do not have their own secret. */
 interface OriginFlags extends ClientFlags {
   readonly origin?: string
 }

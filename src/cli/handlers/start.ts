@@ -1,4 +1,4 @@
-/** `belfry start`: brings one node up, says where it is, and serves until it is asked to end. */
+/** `belfry start`: starts a node, prints its addresses, and serves until it is asked to stop. */
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -28,11 +28,11 @@ import { printOut } from '../terminal.ts'
 import { VERSION } from '../version.ts'
 import { tryWakeUps } from '../wake-ups.ts'
 
-/** The built dashboard lies beside the built program. */
+/** The build places the dashboard next to the program. */
 const DASHBOARD = fileURLToPath(new URL('./web', import.meta.url))
-/** In the data directory, unless another place is set. */
+/** Stored in the data directory, unless another path is configured. */
 const KEY_FILE = 'secrets.key'
-/** For the embedded database to shut down after a second Ctrl-C. */
+/** Maximum time for the embedded database to shut down after a second Ctrl-C. */
 const ABORT_MS = 5_000
 
 interface Holder {
@@ -48,7 +48,7 @@ export async function start(config: Config): Promise<void> {
 
   const signals = new Signals(startedByNpm(process.env))
   void signals.nth(3).then(() => process.exit(EXIT.interrupted))
-  // Starting the database is mostly waiting, so the rest of the program is loaded meanwhile.
+  // The rest of the program is loaded while the database starts, which is mostly waiting.
   const loading = import('../../node/node.ts')
   loading.catch(() => {})
   const steps = new Steps()
@@ -152,7 +152,7 @@ async function serve({ config, node, database, signals, log }: Serving): Promise
   printOut('Stopped.\n')
 }
 
-/** A node that cannot say goodbye is found silent by the others, who take its runs back. */
+/** The other nodes declare a node dead that stops without access to the database, and reclaim its runs. */
 function cutShort(failure: unknown): unknown {
   if (!troubleOf(failure)) return failure
   return new CliError(
@@ -178,7 +178,7 @@ function describeOpenHost(error: unknown, { dataDir, databaseUrl }: Config): Cli
   return new CliError(why, `Create the first key: belfry key create --role admin${where}`, EXIT.usage)
 }
 
-/** Before anything is started: a node that cannot show who it is does not serve. */
+/** Checks the certificate before anything is started, since a node with an invalid certificate cannot serve. */
 async function refuseBadCertificate({ tlsCert: certFile, tlsKey: keyFile }: Config): Promise<void> {
   if (certFile === null || keyFile === null) return
   try {
@@ -198,11 +198,11 @@ function holderOfData({ databaseUrl, dataDir }: Config): Holder | null {
   try {
     return readOwner(dataDir ?? defaultDataDir())
   } catch {
-    return null // Whatever keeps us from reading is told better by what needs to write.
+    return null // openDatabase reports the cause better.
   }
 }
 
-/** Not an error: what was asked for is so. */
+/** Not an error: the requested node is running. */
 function tellAlreadyRunning({ pid, url }: Holder): void {
   printOut(
     `Already running (pid ${pid}, ${url ?? 'still starting or without an API'}).\n` +
@@ -227,14 +227,14 @@ function tellDatabase(steps: Steps, database: OpenDatabase): void {
   )
 }
 
-/** A user that other programs share could read the database's files by way of any of them. */
+/** If other programs run as the same user, a flaw in any of them would expose the database's files. */
 function tellUser(steps: Steps, user: NonNullable<OpenDatabase['embedded']>['runsAs'] & object): void {
   const how = `root; the database runs as '${user.name}'`
   if (!isShared(user)) steps.done('user', how)
   else steps.note('user', `${how}, which other programs use too; for a dedicated user: --run-as`)
 }
 
-/** Keys that cross a network in the clear are soon somebody else's. */
+/** API keys sent unencrypted over a network can be read by others. */
 function tellEncryption(steps: Steps, { host, tlsCert, trustedProxies }: Config): void {
   if (isLoopback(host) || tlsCert !== null || trustedProxies.length > 0) return
   steps.note(
@@ -243,7 +243,10 @@ function tellEncryption(steps: Steps, { host, tlsCert, trustedProxies }: Config)
   )
 }
 
-/** Who listens elsewhere than at the database is told whether it works; who cannot listen at all, what that means. */
+/**
+ * Reports whether wake-ups arrive at a separate address for listening, and what their absence means if Belfry cannot listen at
+ * all.
+ */
 async function tellWakeUps(steps: Steps, config: Config, { db, close }: OpenDatabase): Promise<void> {
   const { databasePooling, databaseDirectUrl, lookEveryMs } = config
   if (databaseDirectUrl === null) {
@@ -279,7 +282,7 @@ function portTaken(port: number): CliError {
   )
 }
 
-/** A database that was there a moment ago and cannot be used by the parts of the node. */
+/** The database became unavailable after it was opened, while the parts of the node were starting. */
 function describeTrouble(error: unknown): CliError | null {
   const trouble = troubleOf(error)
   return trouble ? new CliError(trouble.detail, 'Fix this and start again.', EXIT.unreachable) : null

@@ -20,7 +20,7 @@ type Created = z.output<typeof CreatedSubscription>
 
 const URL_WIDTH = 60
 const NAME_WIDTH = 30
-/** Names are looked for among so many. */
+/** Maximum number of subscriptions that are searched for a name. */
 const LOOKED_AT = 1_000
 
 export async function listSubscriptions(flags: ClientFlags & { readonly limit: string }): Promise<void> {
@@ -50,7 +50,10 @@ function subscriptionTable(items: readonly Subscription[], now: number): string 
   )
 }
 
-/** What to be told, and how. The server makes the secret: what is typed would stay in the history of the shell. */
+/**
+ * Filters and delivery settings of a subscription. The server generates the secret, since a typed secret would remain in the
+ * shell history.
+ */
 export interface SubscribeFlags extends ClientFlags {
   readonly name?: string
   readonly task?: readonly string[]

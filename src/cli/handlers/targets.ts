@@ -10,7 +10,7 @@ import { naming } from '../client/refusal.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 50
-/** The server counts what waits up to this. */
+/** The server does not count waiting runs beyond this number. */
 const COUNTED = 10_000
 
 interface ListFlags extends ClientFlags {
@@ -95,7 +95,7 @@ const PLACES: Readonly<Record<string, string>> = {
   '/reason': '--reason',
 }
 
-/** What is refused is told by the names of the arguments. */
+/** Reports validation errors with the names of the arguments. */
 const ask = <T>(name: string, verb: string, work: () => Promise<T>): Promise<T> =>
   naming(
     (pointer) => PLACES[pointer] ?? `the target '${printable(name)}'`,

@@ -14,7 +14,7 @@ type Summary = z.output<typeof TaskVersionSummary>
 
 const VALUE_WIDTH = 60
 
-/** Shows the versions of a task, or all of one of them. */
+/** Lists the versions of a task, or shows one in full. */
 export async function taskVersions(
   ref: string,
   version: string | undefined,
@@ -57,7 +57,7 @@ function versionText(
 const shown = (value: unknown) =>
   cut(printable(typeof value === 'string' ? value : JSON.stringify(value)), VALUE_WIDTH)
 
-/** Makes an earlier version hold again. */
+/** Restores the definition of an earlier version. */
 export async function rollbackTask(
   ref: string,
   version: string,

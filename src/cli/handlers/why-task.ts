@@ -4,7 +4,7 @@ import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { printable } from '../client/printed.ts'
 import { queryOf } from '../client/server.ts'
 
-/** What can be asked beside the task. */
+/** Flags of `belfry task why`. */
 export interface WhyFlags extends ClientFlags {
   readonly at?: string
 }

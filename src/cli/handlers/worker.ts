@@ -1,4 +1,4 @@
-/** `belfry worker`: a worker of this machine that speaks HTTP to a server, until it is asked to end. */
+/** `belfry worker`: runs a worker on this machine that communicates with a server over HTTP, until it is asked to stop. */
 import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { isOwnLabel, OWN_LABEL_RULE } from '../../core/run/own-labels.ts'
@@ -21,12 +21,12 @@ import { Steps } from '../steps.ts'
 import { printOut } from '../terminal.ts'
 import { VERSION } from '../version.ts'
 
-/** The build puts it beside the program. */
+/** The build places the runner next to the program. */
 const RUNNER = fileURLToPath(new URL('./runner.js', import.meta.url))
 const DEFAULT_CONCURRENCY = 10
 const MAX_CONCURRENCY = 10_000
 const MAX_LABEL_CHARACTERS = 100
-/** Those that a worker gets by itself included. */
+/** Including the labels that every worker has. */
 const MAX_LABELS = 20
 
 interface WorkerFlags extends ConnectionFlags {
@@ -112,7 +112,7 @@ function readConcurrency(text: string | undefined): number {
   )
 }
 
-/** What the operator says, and what is plain to see. */
+/** Returns the configured labels, and those for the platform, architecture and host. */
 function labelsOf(given: readonly string[], { labels: configured }: Config): readonly string[] {
   for (const label of given) {
     const isGood = label.length >= 1 && label.length <= MAX_LABEL_CHARACTERS && !/[\s,]/.test(label)
@@ -164,7 +164,7 @@ function tellStarted(
   printOut(`\n  Up to ${concurrency} runs at once. Stop: Ctrl-C (runs in progress get ${seconds} s)\n\n`)
 }
 
-/** A server that refuses the worker says why. */
+/** Reports why the server rejected the worker. */
 function explain(error: unknown): never {
   if (!(error instanceof Refused)) throw error
   const isKey = error.status === 401 || error.status === 403

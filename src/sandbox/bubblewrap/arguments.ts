@@ -1,15 +1,15 @@
 /**
- * What a program sees: the arguments of bubblewrap. They are passed through a descriptor, not on the command line, where everybody
- * on the machine and the program itself could read the environment and the paths of this machine.
+ * Arguments of bubblewrap, which determine what a program sees. They are passed through a descriptor instead of the command
+ * line, where every user of the machine and the program itself could read the environment and the paths.
  */
 
 import { lstat, readlink } from 'node:fs/promises'
 import type { Program } from '../sandbox.ts'
 
-/** Paths as the program sees them. */
+/** Paths inside the sandbox. */
 export const WORK = '/tmp/work'
 export const PROGRAM_FOLDER = '/program'
-/** Whom the program takes itself for. */
+/** The user that the program sees itself as. */
 export const UID = 1000
 export const PASSWD = [
   'root:x:0:0:root:/:/bin/false',
@@ -27,9 +27,9 @@ export const DEFAULT_ENV: Readonly<Record<string, string>> = {
   USER: 'program',
 }
 
-/** Where programs and libraries are. On most systems these are links into `/usr`. */
+/** Folders of programs and libraries. On most systems these are links into `/usr`. */
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'] as const
-/** Found by the linker, by TLS and by the C library; nothing in them is secret. */
+/** Files used by the linker, TLS and the C library; none of them is secret. */
 const SETTINGS = [
   '/etc/ld.so.cache',
   '/etc/ld.so.conf',
@@ -56,13 +56,13 @@ const NETWORK_SETTINGS = [
 ]
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom']
 
-/** A folder of the system: a link, with where it leads, or the folder itself. */
+/** A system folder: a link and its target, or a real folder. */
 export interface SystemFolder {
   readonly path: string
   readonly linkTo: string | null
 }
 
-/** Those of this machine. */
+/** Returns the system folders of this machine. */
 export async function findSystem(): Promise<readonly SystemFolder[]> {
   const found = await Promise.all(
     SYSTEM_FOLDERS.map(async (path) => {
@@ -74,30 +74,30 @@ export async function findSystem(): Promise<readonly SystemFolder[]> {
   return found.flat()
 }
 
-/** What the arguments depend on beside the program. */
+/** Inputs of the arguments besides the program. */
 export interface View {
   readonly system: readonly SystemFolder[]
-  /** Files of this process with the users that the program sees. */
+  /** Files of this process that list the users the program sees. */
   readonly passwdPath: string
   readonly groupPath: string
-  /** Descriptors of bubblewrap. */
+  /** File descriptors of bubblewrap. */
   readonly filterFd: number
   readonly statusFd: number
   /** The executable and the work files. */
   readonly mounts: readonly Mount[]
 }
 
-/** A file of this machine, and where the program sees it. */
+/** A file of this machine and its path inside the sandbox. */
 export interface Mount {
   readonly source: string
   readonly target: string
 }
 
-/** Where the program finds its executable. */
+/** Path of the executable inside the sandbox. */
 export const executableTarget = ({ executable, name }: Program): string =>
   name === null ? executable : `${PROGRAM_FOLDER}/${name}`
 
-/** Whether every program sees a path of this machine. */
+/** Whether a path of this machine is visible to every program. */
 export const isInSystem = (path: string): boolean =>
   ['/usr', ...SYSTEM_FOLDERS].some((folder) => path.startsWith(`${folder}/`))
 
@@ -124,17 +124,17 @@ export function bubblewrapArguments(program: Program, view: View): readonly stri
     ...DEVICES.flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]),
     ...['--symlink', '/proc/self/fd', '/dev/fd'],
     ...['stdin', 'stdout', 'stderr'].flatMap((name, fd) => ['--symlink', `fd/${fd}`, `/dev/${name}`]),
-    // One file system for everything that can be written, so that one size limits it. Shared memory is there, too.
+    // The work directory, `/tmp` and shared memory are on one file system, so that one size limits them.
     ...['--symlink', '/tmp', '/dev/shm'],
     ...['--perms', '1777', '--size', String(limits.fileBytes), '--tmpfs', '/tmp', '--dir', WORK],
     ...readable.flatMap((path) => readOnly(path)),
     ...writable.flatMap((path) => ['--bind', path, path]),
     ...view.mounts.flatMap(({ source, target }) => readOnly(source, target)),
-    // The root is in memory as well, belongs to the program, and has no limit.
+    // The root is also in memory, belongs to the program and has no size limit.
     ...['--remount-ro', '/'],
 
     ...['--chdir', WORK],
-    // The launcher's shell may have added variables of its own.
+    // The launcher's shell may have set variables.
     '--clearenv',
     ...Object.entries({ ...DEFAULT_ENV, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
   ]

@@ -1,17 +1,16 @@
 /**
- * The processes of one program in bubblewrap. Three of them are ours:
+ * The processes of one program in bubblewrap. Each is the parent of the next:
+ * - this process;
+ * - the launcher, which becomes bubblewrap once it is in its cgroup, and dies with this process;
+ * - bubblewrap inside the namespaces as their first process, which dies with the outer bubblewrap and ends everything inside;
+ * - the inner launcher, which becomes the program once it is released.
  *
- *     this process
- *       └ launcher, which becomes bubblewrap when it is in its cgroup    dies with this process
- *           └ bubblewrap in the namespaces, their first process          dies with bubblewrap, and with it everything inside
- *               └ launcher, which becomes the program when it may
+ * Each is bound to its parent only after a moment: there is an instant in which this process can be killed while bubblewrap
+ * continues. The program is therefore started last, when both are known to be bound; until then the inner launcher waits on a
+ * descriptor that closes with this process.
  *
- * Each dies with the one above only from some moment on: there is an instant in which this process can be killed and bubblewrap
- * goes on. The program is therefore started last, when both are known to be bound; until then the inner launcher waits on a
- * descriptor that ends with this process.
- *
- * bubblewrap reports to a file: writing to a pipe that has ended would kill it at a moment at which its child waits for it, and
- * would wait for ever.
+ * bubblewrap reports to a file: writing to a closed pipe would kill it while its child waits for it, and the child would wait
+ * indefinitely.
  */
 
 import type { ChildProcess } from 'node:child_process'
@@ -24,13 +23,16 @@ import { descendantsOf, isFiltering, isOver, signalAll } from '../processes.ts'
 import type { LaunchedProcesses } from '../run-program.ts'
 import { codeOfSignal, type Exit } from '../supervision.ts'
 
-/** How long to look for the end of the namespaces, and how often. A process in a system call that hangs can hold them. */
+/**
+ * Number of checks for the end of the namespaces, and the maximum interval. A process in a hanging system call can keep them
+ * alive.
+ */
 const LOOKS = 600
 const MAX_LOOK_MS = 50
-/** Between the inner launcher's word and the filter of its parent there are a few instructions. */
+/** Only a few instructions separate the inner launcher's message from the installation of its parent's filter. */
 const BINDING_LOOKS = 2_000
 
-/** Of one program. */
+/** The processes of one program. */
 export class BubblewrapProcesses implements LaunchedProcesses {
   readonly ended: Promise<Exit>
   readonly #child: ChildProcess
@@ -45,7 +47,7 @@ export class BubblewrapProcesses implements LaunchedProcesses {
     this.#child = child
     this.#control = control
     this.#statusPath = statusPath
-    // The outer launcher says nothing; the inner one says that it is there.
+    // The outer launcher sends nothing; the inner one reports that it has started.
     control.on('data', () => void this.#release())
     control.on('error', () => undefined)
     this.ended = this.#end(words)
@@ -55,20 +57,20 @@ export class BubblewrapProcesses implements LaunchedProcesses {
     return this.#first?.pid ?? null
   }
 
-  /** Lets the outer launcher go on. */
+  /** Releases the outer launcher. */
   begin(): void {
     this.#control.write('go\n')
   }
 
   terminate(): void {
-    // Before the program runs there is nobody to ask.
+    // Before the program runs, no process would handle a signal.
     if (!this.#isReleased || this.#first === null) {
       this.kill()
       return
     }
     const pids = descendantsOf(this.#first.pid)
     signalAll(pids, 'SIGTERM')
-    // A stopped process hears the one only after the other.
+    // A stopped process handles SIGTERM only after SIGCONT.
     signalAll(pids, 'SIGCONT')
   }
 
@@ -83,7 +85,7 @@ export class BubblewrapProcesses implements LaunchedProcesses {
   async #release(): Promise<void> {
     await this.#findFirst()
     for (let look = 0; look < BINDING_LOOKS && !this.#isDoomed; look += 1) {
-      // bubblewrap binds itself before it tells the pid, and its first process before it takes on the filter.
+      // bubblewrap binds itself before it reports the pid, and binds its first process before that process installs the filter.
       if (this.#first !== null && isFiltering(this.#first.pid)) {
         this.#isReleased = true
         this.#control.write('go\n')
@@ -107,7 +109,7 @@ export class BubblewrapProcesses implements LaunchedProcesses {
     await this.#everythingIsOver()
     const code = await this.#read('exit-code')
     if (code !== null && this.#isReleased) return { code }
-    // Killed by us, or by the kernel when memory ran out.
+    // Killed by this process, or by the kernel because memory ran out.
     if (signal !== null && this.#isReleased) return { code: codeOfSignal(signal) }
     return { code: null }
   }
@@ -126,7 +128,9 @@ export class BubblewrapProcesses implements LaunchedProcesses {
     }
   }
 
-  /** Of the lines of JSON that bubblewrap writes: the first has a pid and, if the program had started, the last an exit code. */
+  /**
+   * Reads the JSON lines that bubblewrap writes: the first has a pid and, if the program started, the last has an exit code.
+   */
   async #read(name: 'child-pid' | 'exit-code'): Promise<number | null> {
     const text = await readFile(this.#statusPath, 'latin1').catch(() => '')
     const found = new RegExp(`"${name}": (\\d+)`).exec(text)?.[1]

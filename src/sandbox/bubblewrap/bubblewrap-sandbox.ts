@@ -1,4 +1,4 @@
-/** Programs in namespaces of their own, made by bubblewrap. */
+/** Runs programs in separate namespaces, created by bubblewrap. */
 
 import { access, constants, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,28 +23,28 @@ import {
 } from './arguments.ts'
 import { BubblewrapProcesses } from './bubblewrap-processes.ts'
 
-/** What a machine offers for it. */
+/** Resources of the machine that the sandbox uses. */
 export interface BubblewrapOptions {
   /** The path of `bwrap`. */
   readonly bwrap: string
-  /** A folder of this process alone, which others may pass through. */
+  /** A folder used by this process alone, which other users can pass through. */
   readonly folder: string
   readonly system: readonly SystemFolder[]
-  /** What `--seccomp` reads. */
+  /** The program for `--seccomp`. */
   readonly filter: Buffer
   readonly cgroups: Cgroups | null
   readonly shell: LauncherShell
-  /** The first user that programs may run as; null as the user of this process. */
+  /** The first user that programs can run as; null to run as the user of this process. */
   readonly firstUid: number | null
   readonly enforcement: Enforcement
 }
 
-/** Descriptors of bubblewrap, after that of the control. */
+/** File descriptors of bubblewrap, after the control descriptor. */
 const ARGS_FD = 4
 const FILTER_FD = 5
 const STATUS_FD = 6
 
-/** The kind `bubblewrap`. */
+/** The sandbox of the kind `bubblewrap`. */
 export class BubblewrapSandbox implements Sandbox {
   readonly kind = 'bubblewrap'
   readonly enforcement: Enforcement
@@ -106,7 +106,7 @@ export class BubblewrapSandbox implements Sandbox {
           { path: this.#filterPath, flags: 'r' },
           { path: statusPath, flags: 'w' },
         ],
-        // Not that of this process, which the first process of the namespaces would show to the program.
+        // Empty: the first process of the namespaces would expose this process's environment to the program.
         env: {},
         cwd: '/',
         ...place.user,
@@ -135,7 +135,7 @@ export class BubblewrapSandbox implements Sandbox {
 
 type Streams = [null, null, null, control: Duplex, args: Writable]
 
-/** Files that the user of the place could not reach, or not execute, are put into the folder first. */
+/** Files that the place's user cannot read or execute are first linked or copied into the folder. */
 async function findMounts(program: Program, folder: string, user: User | null): Promise<readonly Mount[]> {
   const shown = async (source: string | Buffer, target: string, isExecutable: boolean, name: string) => {
     const path = join(folder, name)
@@ -156,7 +156,7 @@ async function findMounts(program: Program, folder: string, user: User | null): 
   ]
 }
 
-/** A command that is not part of the system is shown, and where it is a link, what it leads to. */
+/** Mounts a command that is not part of the system and, if it is a link, its target. */
 async function commandMounts(path: string): Promise<Mount[]> {
   const source = await realpath(path)
   return [...new Set([path, source])]

@@ -1,6 +1,6 @@
 /**
- * Cgroups, which hold a program to its limits with everything it starts. They are made below the cgroup of this process, so what
- * limits this process limits its programs too.
+ * Cgroups, which enforce limits on a program including all of its child processes. They are created below the cgroup of this
+ * process, so limits on this process also apply to its programs.
  */
 
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
@@ -14,16 +14,16 @@ import type { ProgramLimits } from '../sandbox.ts'
 import { prepareDelegation } from './delegation.ts'
 import { CONTROLLERS, type Controller, readLayout } from './layout.ts'
 
-/** Beside the program: bubblewrap outside and inside of its namespaces. */
+/** Processes besides the program: bubblewrap outside and inside its namespaces. */
 const OWN_PROCESSES = 2
 const CPU_PERIOD_US = 100_000
-/** The kernel accepts no less. */
+/** Minimum that the kernel accepts. */
 const MIN_CPU_QUOTA_US = 1_000
-/** Processes that are being killed hold their cgroup for a moment; one that cannot end holds it for ever. */
+/** Processes that are being killed keep their cgroup alive for a moment; a process that cannot end keeps it indefinitely. */
 const REMOVE_ATTEMPTS = 100
 const MAX_REMOVE_WAIT_MS = 50
 
-/** Where the cgroups of programs are made: for each controller, its version and the folder above. */
+/** For each controller, its version and the folder in which cgroups of programs are created. */
 export type Parents = Readonly<
   Partial<Record<Controller, { readonly version: 1 | 2; readonly folder: string }>>
 >
@@ -31,11 +31,13 @@ export type Parents = Readonly<
 interface Setting {
   readonly path: string
   readonly value: string
-  /** Whether the limit holds without it, always or when the kernel refuses it for this reason. */
+  /**
+   * Whether the limit holds even if the kernel rejects this setting: always, or only with this error; null if it must succeed.
+   */
   readonly mayFail: 'always' | 'EINVAL' | null
 }
 
-/** Finds and prepares them; a controller that cannot be used is left out. */
+/** Finds and prepares the parent folders; a controller that cannot be used is omitted. */
 export async function findParents(): Promise<Parents> {
   const [cgroup, mountinfo] = await Promise.all([
     readFile('/proc/self/cgroup', 'utf8'),
@@ -53,7 +55,7 @@ export async function findParents(): Promise<Parents> {
   return parents
 }
 
-/** Makes cgroups and removes those that processes left behind. */
+/** Creates cgroups, and removes those left behind by ended processes. */
 export class Cgroups {
   readonly parents: Parents
   readonly #prefix = ownPrefix()
@@ -64,8 +66,8 @@ export class Cgroups {
   }
 
   /**
-   * Those of a machine that can be used, after trying: a controller for which no cgroup can be made and limited is left out, and
-   * null is the answer when none is left.
+   * Returns the usable cgroups of the machine, as determined by trying: a controller for which no cgroup can be created and
+   * limited is omitted. Returns null if none remains.
    */
   static async open(limits: ProgramLimits): Promise<Cgroups | null> {
     const found = await findParents().catch(() => ({}))
@@ -104,14 +106,14 @@ export class Cgroups {
   }
 }
 
-/** Which limits need nothing else. */
+/** Which limits the cgroups enforce, so that no other mechanism is needed. */
 export const heldBy = (cgroups: Cgroups | null): Held => ({
   memory: cgroups?.parents.memory !== undefined,
   processes: cgroups?.parents.pids !== undefined,
   cpus: cgroups?.parents.cpu !== undefined,
 })
 
-/** That of one program. */
+/** The cgroup of one program. */
 export class Cgroup {
   readonly #folders: Readonly<Partial<Record<Controller, { version: 1 | 2; path: string }>>>
   readonly #paths: readonly string[]
@@ -134,7 +136,7 @@ export class Cgroup {
       })
   }
 
-  /** With everything that it starts from then on. */
+  /** Adds a process and all processes that it starts from then on. */
   async add(pid: number): Promise<void> {
     for (const path of this.#paths) await writeFile(join(path, 'cgroup.procs'), String(pid))
   }
@@ -143,7 +145,7 @@ export class Cgroup {
     return this.#folders.memory !== undefined
   }
 
-  /** Whether processes were killed because there was no memory left. */
+  /** Whether the kernel killed processes because the memory limit was exceeded. */
   async hasKilled(): Promise<boolean> {
     const { memory } = this.#folders
     if (memory === undefined) return false
@@ -167,12 +169,12 @@ export class Cgroup {
     }
   }
 
-  /** Kills what is in it. */
+  /** Kills all processes in the cgroup. */
   async kill(): Promise<void> {
     for (const path of this.#paths) await killAll(path)
   }
 
-  /** Kills what is still in it. */
+  /** Removes the cgroup and kills the processes that remain in it. */
   async remove(): Promise<void> {
     for (const path of this.#paths) await removeFolder(path)
   }
@@ -190,7 +192,7 @@ export class Cgroup {
     const bytes = limits.memoryBytes
     const quota = Math.max(MIN_CPU_QUOTA_US, Math.round(limits.cpus * CPU_PERIOD_US))
     return [
-      // Swapping would only make a program that needs too much slow; not every kernel counts it.
+      // Swapping would only slow down a program that needs too much memory. Not every kernel accounts for swap.
       ...(memory?.version === 1
         ? [
             set(memory.path, 'memory.limit_in_bytes', bytes),
@@ -208,7 +210,7 @@ export class Cgroup {
       ...(cpu?.version === 1
         ? [
             set(cpu.path, 'cpu.cfs_period_us', CPU_PERIOD_US),
-            // More than the cgroup above has: then that one is the limit.
+            // EINVAL: the parent cgroup has a lower quota, which then applies.
             set(cpu.path, 'cpu.cfs_quota_us', quota, 'EINVAL'),
           ]
         : []),
@@ -231,7 +233,7 @@ async function removeFolder(path: string): Promise<void> {
     }
 }
 
-/** Version 2 can do it at once; otherwise nothing can be started any more while the rest is killed. */
+/** Version 2 kills all processes at once. Elsewhere, `pids.max` prevents new processes while the existing ones are killed. */
 async function killAll(path: string): Promise<void> {
   const ignore = () => undefined
   await writeFile(join(path, 'cgroup.kill'), '1').catch(ignore)

@@ -1,7 +1,7 @@
 /**
- * Version 2 gives controllers to the cgroups below one only if that one has no processes of its own. Where this process is alone
- * in its cgroup, with what it has started, it therefore moves into one below, `belfry-node`. Processes of others are never moved,
- * except in a container, where all of them are there to run this one.
+ * Cgroup version 2 gives controllers to child cgroups only if the parent has no processes of its own. If this process and its
+ * children are the only ones in their cgroup, they are therefore moved into a child cgroup, `belfry-node`. Processes of others
+ * are never moved, except in a container, where all processes exist to run this one.
  */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -9,16 +9,16 @@ import { basename, dirname, join } from 'node:path'
 import { descendantsOf } from '../processes.ts'
 
 export const NODE_CGROUP = 'belfry-node'
-/** Processes that were started while others were being moved. */
+/** Rounds for processes that were started while others were being moved. */
 const MAX_ROUNDS = 10
 
-/** The folder below which cgroups can be created, and the controllers that they have; null if there is none. */
+/** The folder in which cgroups can be created, and the controllers available there. */
 export interface Delegated {
   readonly folder: string
   readonly controllers: readonly string[]
 }
 
-/** Throws when this process may not change its cgroup. */
+/** Enables the wanted controllers. Throws if this process is not allowed to change its cgroup. */
 export async function prepareDelegation(
   own: string,
   isRoot: boolean,

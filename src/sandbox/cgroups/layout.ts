@@ -1,18 +1,18 @@
 /**
- * Where the cgroups of this process are, read from `/proc/self/cgroup` and `/proc/self/mountinfo`. A machine has version 1, with a
- * hierarchy for each controller, or version 2, with one for all, or both; each controller is in one of them only. In a container,
- * only a part of a hierarchy is mounted.
+ * Determines the cgroups of this process from `/proc/self/cgroup` and `/proc/self/mountinfo`. A machine has version 1, with a
+ * hierarchy for each controller, or version 2, with one hierarchy for all, or both; each controller is in only one of them. In
+ * a container, only a part of a hierarchy is mounted.
  */
 
 export const CONTROLLERS = ['memory', 'pids', 'cpu'] as const
 export type Controller = (typeof CONTROLLERS)[number]
 
-/** The folders of the cgroups that this process is in. */
+/** Folders of the cgroups of this process. */
 export interface CgroupLayout {
   readonly v1: Readonly<Partial<Record<Controller, string>>>
-  /** Null where version 2 is not mounted. Which controllers it has, `cgroup.controllers` says there. */
+  /** Null if version 2 is not mounted. Its `cgroup.controllers` lists the controllers. */
   readonly v2: string | null
-  /** Whether this process is at the root of what it can see of version 2, as it is in a container. */
+  /** Whether this process is at the root of the visible version 2 hierarchy, as in a container. */
   readonly isV2Root: boolean
 }
 
@@ -43,7 +43,7 @@ export function readLayout(cgroup: string, mountinfo: string): CgroupLayout {
   return { v1, v2, isV2Root: v2 !== null && v2 === mount?.point }
 }
 
-/** Null when the part of the hierarchy that is mounted does not contain this process. */
+/** Returns null if the mounted part of the hierarchy does not contain this process. */
 function folderOf({ root, point }: Mount, path: string): string | null {
   const above = root === '/' ? '' : root
   if (path !== above && !path.startsWith(`${above}/`)) return null

@@ -1,12 +1,13 @@
 /**
- * An assembler for the classic BPF programs with which the kernel judges system calls. It knows the few instructions that such a
- * filter needs, and names instead of distances: the kernel counts how many instructions a jump skips, at most 255.
+ * An assembler for the classic BPF programs with which the kernel filters system calls. It supports the few instructions that
+ * such a filter needs, and labels instead of jump distances: the kernel expects the number of instructions to skip, at most
+ * 255.
  */
 
 /** One instruction, a `struct sock_filter`. */
 export interface Instruction {
   readonly code: number
-  /** Instructions to skip when the comparison holds, and when it does not. */
+  /** Number of instructions to skip if the comparison is true, and if it is false. */
   readonly ifTrue: number
   readonly ifFalse: number
   readonly operand: number
@@ -30,7 +31,7 @@ export type Line =
   | { readonly kind: 'label'; readonly name: string }
 
 export const load = (offset: number): Line => ({ kind: 'load', offset })
-/** Goes to the label if the loaded word compares so; otherwise to the next line. */
+/** Jumps to the label if the comparison with the loaded word is true; otherwise continues with the next line. */
 export const jump = (when: Comparison, operand: number, to: string): Line => ({
   kind: 'jump',
   when,
@@ -41,7 +42,7 @@ export const answer = (value: number): Line => ({ kind: 'answer', value })
 export const label = (name: string): Line => ({ kind: 'label', name })
 
 const MAX_SKIPPED = 255
-/** BPF_MAXINSNS. */
+/** The kernel's BPF_MAXINSNS. */
 const MAX_INSTRUCTIONS = 4_096
 const INSTRUCTION_BYTES = 8
 
@@ -85,7 +86,7 @@ function distance(labels: ReadonlyMap<string, number>, to: string, from: number)
   return skipped
 }
 
-/** As the kernel of a little-endian machine reads it. */
+/** Encodes the instructions for the kernel of a little-endian machine. */
 export function encode(instructions: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(instructions.length * INSTRUCTION_BYTES)
   for (const [i, { code, ifTrue, ifFalse, operand }] of instructions.entries()) {

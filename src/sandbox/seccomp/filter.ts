@@ -1,7 +1,7 @@
 /**
- * The filter of system calls for programs. It refuses what no ordinary program needs and what has been a way out of sandboxes; the
- * rest of the protection comes from namespaces and missing capabilities, so the list may be short. System calls that are newer than
- * the list do not exist for programs, so that a new kernel opens nothing by itself.
+ * The system call filter for programs. It rejects calls that ordinary programs do not need and that have been used to escape
+ * sandboxes; namespaces and missing capabilities provide the rest of the protection, so the list can be short. System calls
+ * newer than the list appear not to exist, so that a new kernel does not expose new calls.
  */
 
 import { answer, assemble, encode, type Instruction, jump, type Line, label, load } from './bpf.ts'
@@ -9,7 +9,7 @@ import { CLONE3, JUDGED, LATEST, REFUSED } from './system-calls.ts'
 
 export type Architecture = 'x64' | 'arm64'
 
-/** Answers of a filter: SECCOMP_RET_… */
+/** Return values of the filter: SECCOMP_RET_… */
 export const ANSWER = {
   allow: 0x7fff_0000,
   kill: 0x8000_0000,
@@ -21,7 +21,7 @@ export const ANSWER = {
 /** AUDIT_ARCH_… */
 export const AUDIT_ARCH: Readonly<Record<Architecture, number>> = { x64: 0xc000_003e, arm64: 0xc000_00b7 }
 
-/** Offsets in `struct seccomp_data`. Of an argument, the lower half is enough: what is judged has 32 bits. */
+/** Offsets in `struct seccomp_data`. The lower half of an argument is enough: the arguments checked have 32 bits. */
 export const NUMBER_AT = 0
 export const ARCH_AT = 4
 export const argumentAt = (n: number): number => 16 + 8 * n
@@ -30,15 +30,15 @@ export const argumentAt = (n: number): number => 16 + 8 * n
 const X32 = 0x4000_0000
 /** All CLONE_NEW… flags of `clone`. */
 const NEW_NAMESPACES = 0x7e02_0000
-/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others, such as AF_VSOCK, belong to no network namespace. */
+/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Other families, such as AF_VSOCK, are not isolated by network namespaces. */
 const FAMILIES = [1, 2, 10, 16]
-/** TIOCSTI and TIOCLINUX type into a terminal. */
+/** TIOCSTI and TIOCLINUX inject input into a terminal. */
 const TERMINAL_INPUT = [0x5412, 0x541c]
 
-/** Whether there is a filter for a processor, as Node.js names it. */
+/** Whether there is a filter for an architecture, as named by Node.js. */
 export const isFiltered = (arch: string): arch is Architecture => arch === 'x64' || arch === 'arm64'
 
-/** What `bwrap --seccomp` reads. */
+/** Returns the filter in the format that `bwrap --seccomp` reads. */
 export const seccompFilter = (arch: Architecture): Buffer => encode(filterInstructions(arch))
 
 export function filterInstructions(arch: Architecture): readonly Instruction[] {

@@ -1,13 +1,14 @@
 /**
- * Numbers of system calls, of x64 and of arm64, from the kernel's own headers. From 424 on, all architectures use the same ones.
+ * Numbers of system calls on x64 and arm64, from the kernel headers. From 424 on, the numbers are the same on all
+ * architectures.
  */
 
-/** Null where an architecture lacks the call. */
+/** Null if the architecture lacks the call. */
 type Numbers = readonly [x64: number, arm64: number | null]
 
 /** Refused with EPERM. */
 export const REFUSED = {
-  // Looking into other processes, or taking their descriptors.
+  // Access to the memory or the descriptors of other processes.
   ptrace: [101, 117],
   process_vm_readv: [310, 270],
   process_vm_writev: [311, 271],
@@ -15,11 +16,11 @@ export const REFUSED = {
   pidfd_getfd: [438, 438],
   process_madvise: [440, 440],
   process_mrelease: [448, 448],
-  // Keyrings, which no namespace separates.
+  // Keyrings, which namespaces do not isolate.
   add_key: [248, 217],
   request_key: [249, 218],
   keyctl: [250, 219],
-  // Large parts of the kernel that programs do without, and that have been its weakest.
+  // Large kernel subsystems that programs do not need and that have had many vulnerabilities.
   bpf: [321, 280],
   perf_event_open: [298, 241],
   userfaultfd: [323, 282],
@@ -27,7 +28,7 @@ export const REFUSED = {
   io_uring_enter: [426, 426],
   io_uring_register: [427, 427],
   memfd_secret: [447, 447],
-  // Mounts, and other views of the file system.
+  // Mounts and other changes to the view of the file system.
   mount: [165, 40],
   umount2: [166, 39],
   pivot_root: [155, 41],
@@ -45,10 +46,10 @@ export const REFUSED = {
   statmount: [457, 457],
   listmount: [458, 458],
   open_tree_attr: [467, 467],
-  // Namespaces, in which a program would have capabilities again.
+  // Namespaces, in which a program would regain capabilities.
   setns: [308, 268],
   unshare: [272, 97],
-  // The machine itself.
+  // Configuration of the machine.
   kexec_load: [246, 104],
   kexec_file_load: [320, 294],
   init_module: [175, 105],
@@ -73,7 +74,7 @@ export const REFUSED = {
   vhangup: [153, 58],
   migrate_pages: [256, 238],
   move_pages: [279, 239],
-  // Left from older systems, or for ports and segments of the processor.
+  // Obsolete calls, and access to I/O ports and segments.
   iopl: [172, null],
   ioperm: [173, null],
   modify_ldt: [154, null],
@@ -83,15 +84,15 @@ export const REFUSED = {
   _sysctl: [156, null],
 } as const satisfies Record<string, Numbers>
 
-/** Judged by their arguments. */
+/** Allowed or rejected depending on their arguments. */
 export const JUDGED = {
   clone: [56, 220],
   socket: [41, 198],
   ioctl: [16, 29],
 } as const satisfies Record<string, readonly [x64: number, arm64: number]>
 
-/** Its arguments lie in memory, where a filter cannot see them. Told that there is none, the C library uses `clone`. */
+/** Its arguments are in memory, where a filter cannot see them. With ENOSYS, the C library falls back to `clone`. */
 export const CLONE3 = 435
 
-/** The latest that was considered here, file_setattr of Linux 6.17. A kernel may know later ones; programs are told that it does not. */
+/** The newest call considered here, file_setattr of Linux 6.17. Newer calls return ENOSYS, even if the kernel has them. */
 export const LATEST = 469
