@@ -1,25 +1,25 @@
-/** How the dashboard is built; `npx vite web --config web/vite.config.mjs` serves it while it is worked on. */
+/** Build configuration of the dashboard. `npx vite web --config web/vite.config.mjs` starts a development server. */
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-/** A server to ask while developing: the one that `npm start` starts. */
+/** The API server for development: the one that `npm start` starts. */
 const API = 'http://127.0.0.1:3369'
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   plugins: [react()],
-  // The server puts a fresh nonce here with each answer.
+  // The server replaces this with a new nonce in each response.
   html: { cspNonce: '__CSP_NONCE__' },
   build: {
     target: 'es2022',
     assetsDir: 'assets',
-    // Nothing may be inlined as data: the policy allows files only.
+    // Disables data URLs, which the Content-Security-Policy forbids.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
-      // The domain is pure: what a screen does not use of it stays out.
+      // Modules of the domain have no side effects, so unused parts can be dropped.
       treeshake: { moduleSideEffects: (id) => !id.includes('/src/core/') },
     },
   },

@@ -1,6 +1,6 @@
 /**
- * Puts what the stream tells into what is shown. Rows that are there change in place and never move; rows that
- * are new come in at the top while the reader watches the top, and wait behind a word about them otherwise.
+ * Applies messages of the event stream to the cached lists. Rows already on the screen change in place and never move. New rows
+ * are inserted at the top while the user is looking at the top of the list; otherwise they are counted and announced.
  */
 import type { Query } from '@tanstack/react-query'
 import type { Changes, RunChange } from '../../src/api/resources/stream/schemas.ts'
@@ -13,7 +13,7 @@ import { dropTask, patchTask } from './task-cache.ts'
 import { TASK_PAGE_SIZE, taskKeys } from './tasks.ts'
 import type { Run, RunState, Task } from './wire.ts'
 
-/** As many as the API shows a task with. */
+/** Number of recent runs that the API returns with a task. */
 const RECENT_SHOWN = 20
 
 export function applyChanges(changes: Changes, { isWatching }: { readonly isWatching: boolean }): void {
@@ -34,14 +34,14 @@ export function applyChanges(changes: Changes, { isWatching }: { readonly isWatc
 
 const queriesOf = (queryKey: readonly unknown[]): Query[] => queryClient.getQueryCache().findAll({ queryKey })
 
-/** A list without filters shows every new task; what a filter lets through only the server knows. */
+/** A list without filters shows every new task. Only the server can tell whether a filtered list would include it. */
 function addTasks(query: Query, tasks: readonly Task[], isWatching: boolean): void {
   const pages = query.state.data as Pages<Task> | undefined
   const filter = (query.queryKey[1] ?? {}) as Record<string, unknown>
   const first = pages?.pages[0]
   if (!pages || !first || Object.values(filter).some((value) => value !== undefined)) return
   const newest = first.items[0]?.id ?? ''
-  // Ids grow with time: what is greater than the newest one was made after it.
+  // Ids increase with time: an id greater than the newest known one belongs to a newer row.
   const added = tasks.filter(({ id }) => id > newest).toSorted((one, other) => (one.id < other.id ? 1 : -1))
   if (added.length === 0) return
   const ids = added.map(({ id }) => id)
@@ -53,14 +53,14 @@ function addTasks(query: Query, tasks: readonly Task[], isWatching: boolean): vo
   addOnTop(query, pages, shown, TASK_PAGE_SIZE)
 }
 
-/** A list that became too long is cut, and read anew for where it goes on. */
+/** A list that became too long is cut and its next page read again. */
 function addOnTop<T>({ queryKey }: Query, pages: Pages<T>, added: readonly T[], pageSize: number): void {
   const { data, isCut } = withNewest(pages, added, pageSize)
   queryClient.setQueryData<Pages<T>>(queryKey, data)
   if (isCut) void queryClient.invalidateQueries({ queryKey, exact: true })
 }
 
-/** The latest runs of a task, once one more has ended. */
+/** Adds a run that has ended to the recent runs of its task. */
 function noteEnd(run: RunChange): void {
   const add = (task: Task): Task => {
     if (!task.recent || task.id !== run.taskId || run.endedAt === null) return task
@@ -94,7 +94,7 @@ function addRuns(query: Query, runs: readonly RunChange[], isWatching: boolean):
     )
 }
 
-/** `['runs', filter]` is about all tasks, `['runs-of-task', id, state]` about one. */
+/** The key `['runs', filter]` covers all tasks, `['runs-of-task', id, state]` one task. */
 function concerns({ queryKey }: Query, run: RunChange): boolean {
   return queryKey[0] === runKeys.lists[0] || queryKey[1] === run.taskId
 }

@@ -7,11 +7,11 @@ import type { AuditEntry, AuditEntryWithChanges } from './wire.ts'
 
 const PAGE_SIZE = 50
 
-/** Whose entries: of the project, of the installation itself, or of all. */
+/** Which entries to list: those of the project, of the installation itself, or all. */
 export const AUDIT_SCOPES = ['project', 'installation', 'all'] as const
 export type AuditScope = (typeof AUDIT_SCOPES)[number]
 
-/** What the list can be narrowed down to. */
+/** Filters of the audit log. */
 export interface AuditFilter {
   readonly scope?: AuditScope | undefined
   readonly action?: AuditAction | undefined
@@ -29,7 +29,7 @@ export const auditLogQuery = (filter: AuditFilter) =>
     limit: PAGE_SIZE,
   })
 
-/** An entry never changes. */
+/** Entries never change, so this never refetches. */
 export const auditEntryQuery = (id: string, scope: AuditScope | undefined) =>
   queryOptions({
     queryKey: ['audit-entry', id, scope ?? null],

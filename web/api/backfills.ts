@@ -1,4 +1,4 @@
-/** Backfills: runs for occurrences of the past. */
+/** Backfills: runs for past occurrences. */
 import { queryOptions } from '@tanstack/react-query'
 import { post } from './client.ts'
 import { inPages } from './pages.ts'

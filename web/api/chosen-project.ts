@@ -1,25 +1,28 @@
-/** The project that the dashboard shows. Whoever has access to several chooses; this browser remembers. */
+/**
+ * The project that the dashboard shows. A user with access to several projects chooses one; the choice is stored in this
+ * browser.
+ */
 
 const STORED_AS = 'belfry.project'
 export const PROJECT_HEADER = 'belfry-project'
 
-/** Null: the project of whoever is signed in. */
+/** Returns null if no project was chosen: the server then uses the user's default project. */
 export function chosenProject(): string | null {
   try {
     return localStorage.getItem(STORED_AS)
   } catch {
-    return null // A browser that stores nothing shows the first project.
+    return null // Without storage the dashboard shows the first project.
   }
 }
 
-/** Shows another project. Everything on the page belongs to the one before, so the page begins anew. */
+/** Switches to another project by reloading the page, because everything on it belongs to the previous project. */
 export function chooseProject(name: string | null): void {
   if (name === null) localStorage.removeItem(STORED_AS)
   else localStorage.setItem(STORED_AS, name)
   location.assign('/')
 }
 
-/** Requests about projects themselves, and about who one is, are made in none. */
+/** Requests about projects themselves or about the signed-in user name no project. */
 const OF_NO_PROJECT = /^\/(auth|v1\/(projects|me))(\/|\?|$)/
 
 export function projectHeader(path: string): Record<string, string> {

@@ -1,10 +1,10 @@
-/** Asks the server. Whatever goes wrong, also on the way there, is an `ApiError` with a problem document. */
+/** Sends requests to the server. Every failure, including those of the network, is an `ApiError` with a problem document. */
 import { serverNow, setServerNow } from '../time/clock.ts'
 import { projectHeader } from './chosen-project.ts'
 import { goToSignIn } from './signed-out.ts'
 import type { FieldProblem, Problem } from './wire.ts'
 
-/** Longer than the server takes for anything, so that it is the server that answers. */
+/** Longer than any timeout of the server, so that the server's own answer arrives first. */
 const TIMEOUT_MS = 35_000
 
 export class ApiError extends Error {
@@ -16,17 +16,17 @@ export class ApiError extends Error {
     this.problem = problem
   }
 
-  /** What was wrong with single fields. */
+  /** Problems with single fields of the request. */
   get fields(): readonly FieldProblem[] {
     return this.problem.errors ?? []
   }
 }
 
-/** Whether an error says that something was not found, or that it cannot exist: asking again would change nothing. */
+/** Whether the error says that the resource does not exist or cannot exist, so that a retry would be pointless. */
 export const isNotThere = (error: unknown): boolean =>
   error instanceof ApiError && (error.problem.status === 404 || error.problem.status === 422)
 
-/** A success: what was answered, and the version it has. */
+/** A successful answer: its data and the version of the resource. */
 export interface Answer<T> {
   readonly data: T
   readonly etag: string | null
@@ -64,7 +64,7 @@ export async function ask<T>(method: string, path: string, options: RequestOptio
     const problem = readProblem(answer, text)
     if (problem.code !== 'unauthenticated' || path.startsWith('/auth/')) throw new ApiError(problem)
     goToSignIn()
-    return new Promise<never>(() => {}) // Whoever asked goes on waiting: the page is about to be another one.
+    return new Promise<never>(() => {}) // Never resolves: the browser is about to load another page.
   }
   return { data: (text === '' ? null : JSON.parse(text)) as T, etag: answer.headers.get('etag') }
 }
@@ -79,7 +79,7 @@ export async function post<T>(path: string, body?: unknown, headers?: Record<str
   ).data
 }
 
-/** The header has whole seconds: it is believed only where our own idea is farther off than that. */
+/** The Date header has a precision of whole seconds, so the local estimate is corrected only if it is off by more than this. */
 const CLOCK_DOUBT_MS = 1_500
 
 function followServerClock(answer: Response): void {
@@ -113,7 +113,7 @@ function unreachable(cause: unknown): ApiError {
   return new ApiError(problem, { cause })
 }
 
-/** A query string of what is there; nothing for what is not. */
+/** Builds a query string, leaving out values that are undefined or null. */
 export function queryOf(values: Readonly<Record<string, string | number | undefined | null>>): string {
   const given = Object.entries(values).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',

@@ -21,7 +21,7 @@ const REFRESH_MS = 5_000
 
 export const letterKeys = { all: ['dead-letters'] as const }
 
-/** What an address can say; single runs are meant only by what is done to them. */
+/** The part of the filter that an address can hold; single runs are named only by actions. */
 type AddressFilter = Omit<LetterFilter, 'runIds'>
 
 export const groupsQuery = (by: string, filter: AddressFilter) =>
@@ -42,7 +42,7 @@ export const lettersQuery = (filter: AddressFilter) => ({
   refetchInterval: REFRESH_MS,
 })
 
-/** How many would be run again, before they are. */
+/** How many runs a redrive would create, before it is started. */
 export const forecastQuery = (filter: LetterFilter) =>
   queryOptions({
     queryKey: ['redrive-forecast', filter],
@@ -54,7 +54,7 @@ export const redrive = (filter: LetterFilter, rate?: number): Promise<Redrive> =
 
 export const cancelRedrive = (id: string): Promise<Redrive> => post(`/v1/dead-letters/redrives/${id}/cancel`)
 
-/** One request dismisses a batch and reports whether there are more. */
+/** Dismisses all that match; each request dismisses one batch and reports whether more remain. */
 export async function dismiss(filter: LetterFilter): Promise<number> {
   let count = 0
   for (;;) {
@@ -64,7 +64,7 @@ export async function dismiss(filter: LetterFilter): Promise<number> {
   }
 }
 
-/** A redrive that goes on changes all the time. */
+/** Polling interval while a redrive is in progress. */
 const GOING_MS = 1_000
 
 export const redrivesQuery = queryOptions({

@@ -1,4 +1,4 @@
-/** Files: programs and other bytes that tasks use. */
+/** Files: programs and other content that tasks use. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { projectHeader } from './chosen-project.ts'
 import { ApiError, ask, get, post, queryOf } from './client.ts'
@@ -6,7 +6,7 @@ import type { CreatedFile, FileInUse, Page, Problem, StoredFile } from './wire.t
 
 const FILE_PAGE_SIZE = 100
 
-/** What the list can be narrowed down to. */
+/** Filters of the list of files. */
 export interface FileFilter {
   readonly name?: string | undefined
   readonly state?: StoredFile['state'] | undefined
@@ -38,7 +38,7 @@ export const fileQuery = (id: string) =>
 export const deleteFile = (id: string): Promise<unknown> =>
   ask('DELETE', `/v1/files/${encodeURIComponent(id)}`)
 
-/** Saves the content under its name. A link could not say which project is meant. */
+/** Downloads the content under the file's name. A plain link could not send the project header. */
 export async function downloadFile({ id, name }: Pick<StoredFile, 'id' | 'name'>): Promise<void> {
   const path = `/v1/files/${encodeURIComponent(id)}/content`
   const answer = await fetch(path, { headers: projectHeader(path) })
@@ -51,21 +51,21 @@ export async function downloadFile({ id, name }: Pick<StoredFile, 'id' | 'name'>
 }
 
 export interface UploadOptions {
-  /** Told how much of it has been sent, from 0 to 1. */
+  /** Receives the fraction that has been sent, from 0 to 1. */
   readonly onProgress: (fraction: number) => void
   readonly signal: AbortSignal
 }
 
-/** Creates the file and sends its bytes. The address is signed: it needs neither key nor session. */
+/** Creates the file and uploads its content. The upload URL is signed and needs neither key nor session. */
 export async function uploadFile(file: File, { onProgress, signal }: UploadOptions): Promise<StoredFile> {
   const created = await post<CreatedFile>('/v1/files', { name: file.name, size: file.size })
   if (created.uploadUrl === null) return created
-  // Behind a proxy the server may know itself by another name than the page does.
+  // Behind a proxy the server may know itself by a different host name than the browser does, so only path and query are used.
   const { pathname, search } = new URL(created.uploadUrl)
   return send(`${pathname}${search}`, file, { onProgress, signal })
 }
 
-/** `fetch` does not tell how much of a body has been sent. */
+/** Uses XMLHttpRequest because `fetch` does not report upload progress. */
 function send(path: string, file: File, { onProgress, signal }: UploadOptions): Promise<StoredFile> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()

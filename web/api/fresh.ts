@@ -1,8 +1,8 @@
-/** Rows that are new since a list was read and wait to be looked at: how many, for each list. */
+/** Counts, for each list, the rows that have arrived since it was read and are not shown yet. */
 import { hashKey } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 
-/** Beyond this many they are not told apart any more. */
+/** Beyond this number they are no longer counted individually. */
 export const MAX_FRESH = 1_000
 
 const waiting = new Map<string, ReadonlySet<string>>()

@@ -1,9 +1,9 @@
-/** Tasks that somebody deleted while they were shown here. A page that shows one says so. */
+/** Ids of tasks that were deleted while this page was open, so that a page showing one can say so. */
 import { useSyncExternalStore } from 'react'
 
 const gone = new Set<string>()
 const listeners = new Set<() => void>()
-/** The most ids to remember. Older ones are read again from the server. */
+/** Maximum number of ids to remember. Older ones are read from the server again. */
 const MOST_REMEMBERED = 10_000
 
 export function markGone(id: string): void {

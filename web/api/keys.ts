@@ -12,7 +12,7 @@ const PAGE_SIZE = 50
 
 export const keysQuery = inPages<ApiKey>({ queryKey: ['keys'], path: '/v1/keys', limit: PAGE_SIZE })
 
-/** The key itself is shown this once. */
+/** The answer is the only one that contains the key itself. */
 export const createKey = (input: KeyInput): Promise<NewApiKey> => post('/v1/keys', input)
 
 export const editKey = async (id: string, edit: KeyEdit): Promise<void> => {

@@ -5,7 +5,7 @@ import type { Ledger } from './wire.ts'
 
 const SHOWN = 200
 
-/** The last day, or less of a task that is due very often. */
+/** Covers the last day, or less for a task that is due very often. */
 export const ledgerQuery = (taskId: string, show: 'problems' | 'skipped' | 'failed' | 'ran') =>
   queryOptions({
     queryKey: ['ledger', taskId, show],

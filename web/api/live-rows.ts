@@ -1,19 +1,19 @@
-/** Rows that come in at the top of a list while somebody watches it, and how many of them a list holds. */
+/** Inserts new rows at the top of a list that the user is looking at, and keeps the list bounded. */
 import type { InfiniteData } from '@tanstack/react-query'
 import type { Page } from './wire.ts'
 
 export type Pages<T> = InfiniteData<Page<T>, string | null>
 
-/** The first page grows by this much before the list is cut back to that page, as it was first read. */
+/** The first page may grow by this number of rows before the list is cut back to one page. */
 export const MAX_GROWTH = 50
 
 interface Grown<T> {
   readonly data: Pages<T>
-  /** The end of the list was left out: where it goes on from there only the server knows. */
+  /** Whether rows at the end were dropped, so that only the server knows the next page. */
   readonly isCut: boolean
 }
 
-/** Puts rows before the first one. The reader is at the top, so what is left out is out of sight. */
+/** Inserts rows before the first one. The user is at the top, so rows dropped at the end are out of sight. */
 export function withNewest<T>(data: Pages<T>, added: readonly T[], pageSize: number): Grown<T> {
   const [first, ...others] = data.pages
   if (first === undefined || added.length === 0) return { data, isCut: false }

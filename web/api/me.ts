@@ -1,4 +1,4 @@
-/** Who is signed in, and how to be. */
+/** The signed-in user, and how to sign in and out. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Me } from '../../src/api/resources/me/schemas.ts'
 import type { SignInMethods } from '../../src/api/resources/sign-in/schemas.ts'
@@ -29,7 +29,7 @@ export const signOutEverywhere = (): Promise<{ readonly sessions: number }> =>
 /** The name of the project that is shown. */
 export const shownProject = (me: Me | undefined): string => chosenProject() ?? me?.project ?? 'default'
 
-/** Asks whether whoever is signed in has an access in the project that is shown. */
+/** Returns a function that says whether the signed-in user has an access right in the shown project. */
 export function useMay(): (access: GrantedAccess) => boolean {
   const { data: me } = useQuery(meQuery)
   if (!me) return () => false

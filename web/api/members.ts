@@ -1,4 +1,4 @@
-/** Who of the people that sign in has which role, in the project or in all; and who they are. */
+/** Members: the roles of people and groups in the project or in the whole installation. People: everyone who has signed in. */
 import { queryOptions } from '@tanstack/react-query'
 import type { Member, MemberInput } from '../../src/api/resources/members/schemas.ts'
 import type { Person } from '../../src/api/resources/people/schemas.ts'
@@ -33,6 +33,6 @@ const PAGE_SIZE = 50
 
 export const peopleQuery = inPages<Person>({ queryKey: ['people'], path: '/v1/people', limit: PAGE_SIZE })
 
-/** Ends all sessions of a person, and tells how many there were. */
+/** Ends all sessions of a person and returns how many there were. */
 export const signOutPerson = (id: string): Promise<{ readonly sessions: number }> =>
   post(`/v1/people/${id}/sign-out`)

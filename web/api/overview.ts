@@ -1,4 +1,4 @@
-/** How everything stands, and who does the work. */
+/** Statistics of the overview, nodes and shards. */
 import { queryOptions } from '@tanstack/react-query'
 import type { Counted } from '../../src/api/http/schemas/counted.ts'
 import type { Node, Shard } from '../../src/api/resources/nodes/schemas.ts'
@@ -16,10 +16,10 @@ export const statsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 })
 
-/** Steps of a chart, by when runs ended. */
+/** Steps of a chart, by the time at which runs ended. */
 export type Steps = StatsHistory['steps']
 
-/** Longer ranges change slowly: so they are asked for seldom. */
+/** Longer ranges change slowly, so they are refreshed less often. */
 const HISTORY_REFRESH_MS = 15_000
 
 export const historyQuery = (range: HistoryRange) =>
@@ -29,7 +29,7 @@ export const historyQuery = (range: HistoryRange) =>
     refetchInterval: HISTORY_REFRESH_MS,
   })
 
-/** It changes with a restart, after which the page asks again anyway. */
+/** This changes only with a restart, after which the page reloads it anyway. */
 export const serverQuery = queryOptions({
   queryKey: ['server'],
   queryFn: ({ signal }) => get<Server>('/v1/server', signal),

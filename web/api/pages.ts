@@ -1,4 +1,4 @@
-/** Lists that the API answers in pages. */
+/** Paginated lists of the API. */
 import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query'
 import { get, queryOf } from './client.ts'
 import type { Page } from './wire.ts'
@@ -10,7 +10,7 @@ interface Pages {
   readonly limit: number
 }
 
-/** One page after another, each from where the one before ended. */
+/** Reads one page after another by cursor. */
 export const inPages = <T>({ queryKey, path, filter, limit }: Pages) =>
   infiniteQueryOptions({
     queryKey,
@@ -20,6 +20,6 @@ export const inPages = <T>({ queryKey, path, filter, limit }: Pages) =>
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })
 
-/** What was read so far, of all pages. */
+/** The items of all pages read so far. */
 export const itemsOf = <T>(data: InfiniteData<Page<T>> | undefined): readonly T[] =>
   data?.pages.flatMap(({ items }) => items) ?? []

@@ -1,10 +1,10 @@
-/** The projects that whoever is signed in has a role in. */
+/** The projects in which the signed-in user has a role. */
 import { queryOptions } from '@tanstack/react-query'
 import { ask, get, post, queryOf } from './client.ts'
 import { inPages } from './pages.ts'
 import type { Page, Project } from './wire.ts'
 
-/** More than fit into a list to choose from; the settings list all. */
+/** A menu shows at most this many; the settings list all of them. */
 export const MOST_CHOICES = 200
 const PAGE_SIZE = 50
 const PATH = '/v1/projects'
@@ -17,7 +17,7 @@ export const projectsQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** All of them, page after page: those in use, or those that are archived. */
+/** All projects, page by page: either those in use or the archived ones. */
 export const projectPages = (isArchived: boolean, q?: string) =>
   inPages<Project>({
     queryKey: ['project-pages', isArchived, q ?? null],

@@ -3,7 +3,7 @@ import { ApiError } from './client.ts'
 
 const RETRIES = 3
 
-/** What is shown stays until something newer is there; a refusal is an answer and not worth a second try. */
+/** Data stays on the screen until newer data arrives. A refusal is a final answer and is not retried. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {

@@ -20,7 +20,7 @@ export const queueQuery = (name: string) =>
     queryFn: ({ signal }) => get<Queue>(pathOfQueue(name), signal),
   })
 
-/** The runs that wait in a queue, those that start first in front. */
+/** The waiting runs of a queue, in the order in which they will start. */
 export const waitingQuery = (name: string) =>
   inPages<Run>({ queryKey: ['queue-runs', name], path: pathOfQueue(name, '/runs'), limit: RUNS_PAGE_SIZE })
 
@@ -32,7 +32,7 @@ export const resumeQueue = async (name: string): Promise<void> =>
 export const editQueue = async (name: string, body: QueueEdit): Promise<void> =>
   keep((await ask<Queue>('PATCH', pathOfQueue(name), { body })).data)
 
-/** What was answered is shown at once; lists read it again. */
+/** Shows the answer at once; lists are refetched. */
 function keep(queue: Queue): void {
   queryClient.setQueryData(queueQuery(queue.name).queryKey, queue)
   void queryClient.invalidateQueries({ queryKey: LISTS })

@@ -6,7 +6,7 @@ import type { Run, RunState, RunWithAttempts, TriggerInput } from './wire.ts'
 
 export const RUN_PAGE_SIZE = 50
 
-/** What a list of runs over all tasks can be narrowed down to. */
+/** Filters of the list of runs across tasks. */
 export interface RunFilter {
   readonly state?: RunState | undefined
   readonly from?: string | undefined
@@ -46,7 +46,7 @@ export const runQuery = (id: string) =>
 export const triggerTask = (taskId: string, otherwise?: TriggerInput): Promise<Run> =>
   post(`/v1/tasks/${taskId}/trigger`, otherwise, { 'idempotency-key': crypto.randomUUID() })
 
-/** A new run that does once more what one that has ended did. */
+/** Creates a new run that repeats an ended one. */
 export const retryRun = (id: string): Promise<Run> =>
   post(`/v1/runs/${id}/retry`, undefined, { 'idempotency-key': crypto.randomUUID() })
 

@@ -1,4 +1,4 @@
-/** What holds for the whole project: limits, blackouts, subscriptions. */
+/** Settings of a whole project: limits, blackouts, subscriptions. */
 import { queryOptions } from '@tanstack/react-query'
 import { ask, get, post } from './client.ts'
 import { meQuery, shownProject } from './me.ts'
@@ -25,7 +25,7 @@ export const projectQuery = queryOptions({
 export const editProject = async (edit: ProjectEdit): Promise<Project> =>
   (await ask<Project>('PATCH', await projectPath(), { body: edit })).data
 
-/** The address of the project that is shown. */
+/** The API path of the shown project. */
 async function projectPath(): Promise<string> {
   const name = shownProject(await queryClient.ensureQueryData(meQuery))
   return `/v1/projects/${encodeURIComponent(name)}`
@@ -48,7 +48,7 @@ export const subscriptionsQuery = {
   refetchInterval: REFRESH_MS,
 }
 
-/** The secret is shown this once. */
+/** The answer is the only one that contains the signing secret. */
 export const createSubscription = (
   input: SubscriptionInput,
 ): Promise<Subscription & { readonly secret: string }> => post('/v1/subscriptions', input)

@@ -1,6 +1,6 @@
 /**
- * Nobody is signed in, or no longer. The sign-in page leads back to the same address, where forms still hold what was written
- * into them. It is loaded anew, so that nothing of what somebody else was shown is left in memory.
+ * Leads to the sign-in page when the session is missing or over. Signing in returns to the same address, where forms still hold
+ * unsaved input. The page is reloaded, so that no data of the previous user stays in memory.
  */
 const SIGN_IN_PAGE = '/sign-in'
 

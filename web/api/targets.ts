@@ -1,4 +1,4 @@
-/** Targets: the servers that calls go to. */
+/** Targets: the servers that tasks call. */
 import { queryOptions } from '@tanstack/react-query'
 import { ask, get, post } from './client.ts'
 import { inPages } from './pages.ts'
@@ -6,7 +6,7 @@ import type { Target, TargetEdit, TargetState } from './wire.ts'
 
 const TARGET_PAGE_SIZE = 100
 
-/** What the list can be narrowed down to. */
+/** Filters of the list of targets. */
 export interface TargetFilter {
   readonly q?: string | undefined
   readonly state?: TargetState | undefined

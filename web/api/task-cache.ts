@@ -1,6 +1,6 @@
 /**
- * Puts what is newly known about a task wherever it is shown, without asking for it again. Parts that an answer
- * leaves out, such as the latest runs, stay as they are known.
+ * Updates every cached copy of a task with a newer version, without refetching. Members that the answer leaves out, such as
+ * recent runs, keep their cached value.
  */
 import type { InfiniteData } from '@tanstack/react-query'
 import { markGone } from './gone.ts'
@@ -15,7 +15,7 @@ export function patchTask(task: Task): void {
   mapItems((items) => items.map((item) => (item.id === task.id ? { ...item, ...task } : item)))
 }
 
-/** Takes a task that is gone off every list; pages that show it keep what they know of it, and say so. */
+/** Removes a deleted task from every list. Pages that show it keep their data and say that it was deleted. */
 export function dropTask(id: string): void {
   markGone(id)
   mapItems((items) => items.filter((item) => item.id !== id))

@@ -15,7 +15,7 @@ import type {
   WhyNotRunning,
 } from './wire.ts'
 
-/** What a list of tasks can be narrowed down to. */
+/** Filters of the list of tasks. */
 export interface TaskFilter {
   readonly q?: string | undefined
   readonly state?: TaskState | undefined
@@ -40,11 +40,11 @@ export const tasksQuery = (filter: TaskFilter) =>
     limit: TASK_PAGE_SIZE,
   })
 
-/** The most tasks for one bulk action. For more, narrow the filter or use the API. */
+/** Maximum number of tasks for one bulk action. For more, narrow the filter or use the API. */
 export const MOST_MATCHED = 10_000
 const MATCHED_PAGE_SIZE = 200
 
-/** Everything that a filter lets through, page after page; says how many it has so far. */
+/** Reads every task that matches a filter, page by page, and reports the count so far. */
 export async function allTasks(
   filter: TaskFilter,
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (count: number) => void },
@@ -72,25 +72,25 @@ export const taskQuery = (id: string) =>
 const askWhy = (id: string, at: string | undefined, signal: AbortSignal): Promise<WhyNotRunning> =>
   get(`/v1/tasks/${encodeURIComponent(id)}/why${queryOf({ at })}`, signal)
 
-/** Why a task is not running; asked again whenever the task has changed. */
+/** Why a task is not running; refetched whenever the task has changed. */
 export const whyQuery = ({ id, state, version, nextFireAt, openRun }: Task) =>
   queryOptions({
     queryKey: ['why', id, { state, version, nextFireAt, run: openRun?.id, runState: openRun?.state }],
     queryFn: ({ signal }) => askWhy(id, undefined, signal),
   })
 
-/** Why a task was not running at an instant that has passed. */
+/** Why a task was not running at a past instant. */
 export const whyThenQuery = (id: string, at: string) =>
   queryOptions({
     queryKey: ['why-then', id, at],
     queryFn: ({ signal }) => askWhy(id, at, signal),
   })
 
-/** What decides when a task is due, before it is one. */
+/** The fields that decide when a task is due, also of a task that is not stored yet. */
 export interface PreviewInput {
-  /** As it is stored, or in words. */
+  /** Either in its stored form or in words. */
   readonly schedule: GivenSchedule
-  /** What H in it is drawn from. */
+  /** The seed from which H in a cron expression is derived. */
   readonly seed?: string
   readonly startAt?: string
   readonly endAt?: string
@@ -98,7 +98,7 @@ export interface PreviewInput {
   readonly jitter?: string
 }
 
-/** A grid without an anchor goes through the task's start or creation, and keeps that phase when it is edited. */
+/** A fixed rate without an anchor is aligned to the task's start or creation. Editing keeps that alignment. */
 export function onGridOf(task: Task | undefined, schedule: GivenSchedule): GivenSchedule {
   if (!task || schedule.type === 'words') return schedule
   const anchored = <T extends Schedule>(trigger: T): T =>
@@ -118,15 +118,15 @@ export const previewQuery = (input: PreviewInput | null) =>
     staleTime: 30_000,
   })
 
-/** With the same key the same task is created once, however often it is asked for. */
+/** Requests with the same key create the task only once. */
 export const createTask = (input: TaskInput, key: string = crypto.randomUUID()): Promise<Task> =>
   post('/v1/tasks', input, { 'idempotency-key': key })
 
-/** Changes a task that still is at the version one has seen; refused with 412 when it is not. */
+/** Changes a task if it is still at the version that the user saw; otherwise the server answers 412. */
 export const editTask = (id: string, edit: Partial<TaskInput>, version: number): Promise<Answer<Task>> =>
   ask('PATCH', `/v1/tasks/${id}`, { body: edit, headers: { 'if-match': `"${version}"` } })
 
-/** Why, and until when; without either it is paused until somebody resumes it. */
+/** Reason and end of a pause. Without an end the task stays paused until it is resumed. */
 export interface Pause {
   readonly reason?: string | null
   readonly until?: string | null
@@ -135,7 +135,7 @@ export interface Pause {
 export const pauseTask = (id: string, pause?: Pause): Promise<Task> => post(`/v1/tasks/${id}/pause`, pause)
 export const resumeTask = (id: string): Promise<Task> => post(`/v1/tasks/${id}/resume`)
 
-/** How many of the next occurrences are passed over, and why. */
+/** How many of the next occurrences to skip, and why. */
 export interface SkipNext {
   readonly count: number
   readonly reason?: string
@@ -148,7 +148,9 @@ export const deleteTask = async (id: string): Promise<void> => {
   await ask('DELETE', `/v1/tasks/${id}`)
 }
 
-/** The same while the page goes away: the browser sends it even if no page waits for the answer. */
+/**
+ * Deletes a task while the page is being closed: `keepalive` lets the browser send the request without waiting for the answer.
+ */
 export function deleteTaskOnLeaving(id: string): null {
   const path = `/v1/tasks/${id}`
   void fetch(path, { method: 'DELETE', headers: projectHeader(path), keepalive: true }).catch(() => null)

@@ -1,4 +1,4 @@
-/** Versions of a task: who changed what, and going back. */
+/** Versions of a task: who changed what, and how to restore one. */
 import { queryOptions } from '@tanstack/react-query'
 import { type Answer, ask, get } from './client.ts'
 import { inPages } from './pages.ts'
@@ -6,7 +6,7 @@ import type { Task, TaskVersion, VersionSummary } from './wire.ts'
 
 const PAGE_SIZE = 20
 
-/** Asked again when the task has another version. */
+/** Refetched when the version of the task changes. */
 export const versionsQuery = ({ id, version }: Pick<Task, 'id' | 'version'>) =>
   inPages<VersionSummary>({
     queryKey: ['versions', id, version],

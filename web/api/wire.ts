@@ -1,6 +1,6 @@
 /**
- * What goes over the wire, as the server's own schemas say it. Only types are taken from there: no line of the
- * server gets into the browser.
+ * Types of requests and answers, taken from the server's own schemas. Only types are imported, so no server code ends up in the
+ * browser.
  */
 import type { z } from 'zod'
 import type {
@@ -84,7 +84,7 @@ export type Task = Omit<WireTask, 'action' | 'schedule'> & {
   readonly schedule: Schedule
 }
 export type Run = WireRun & {
-  /** The result in a few words, if it came from a stream, which omits the output. */
+  /** The result in a few words; set if the run came from the stream, which omits the output. */
   readonly outcome?: string
 }
 export type WhyNotRunning = WireWhy
@@ -92,7 +92,7 @@ export type Ledger = WireLedger
 export type LedgerEntry = WireLedgerEntry
 export type Attempt = WireAttempt
 export type RunWithAttempts = Omit<z.output<typeof WireRunWithAttempts>, 'action'> & {
-  /** What it does, by its own version of the task; null when that is not known any more. */
+  /** The action according to the run's version of the task; null if that version is no longer known. */
   readonly action: Action | null
 }
 export type Preview = WirePreview
@@ -129,19 +129,19 @@ export type FileInUse = WireFileInUse
 export type Target = WireTarget
 export type TargetEdit = z.input<typeof EditTargetSchema>
 
-/** A page of a list, and where the next one begins. */
+/** A page of a list, and the cursor of the next one. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly nextCursor: string | null
 }
 
-/** One field that was wrong, by its JSON pointer. */
+/** A problem with one field, named by its JSON pointer. */
 export interface FieldProblem {
   readonly pointer: string
   readonly detail: string
 }
 
-/** Every answer that is not a success (RFC 9457). */
+/** The body of every error response (RFC 9457). */
 export interface Problem {
   readonly title: string
   readonly detail: string
@@ -151,7 +151,7 @@ export interface Problem {
   readonly errors?: readonly FieldProblem[]
 }
 
-/** A schedule as the API takes it; words are read there, on the clock of their zone. */
+/** A schedule as the API accepts it. The server interprets words in their time zone. */
 export type GivenSchedule =
   | Schedule
   | { readonly type: 'words'; readonly words: string; readonly timezone: string }

@@ -1,4 +1,4 @@
-/** Everything that all screens share: the kit's theme, the cache of what the server said, the routes. */
+/** What all screens share: the theme, the query cache and the router. */
 import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'

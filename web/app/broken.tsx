@@ -1,4 +1,4 @@
-/** What is shown instead of a screen that cannot be: what happened, its request id, and what to do. */
+/** Shown in place of a screen that failed: what happened, its request id, and what to do. */
 import { Button } from '@mantine/core'
 import { Link, useRouter } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
@@ -28,7 +28,7 @@ export function Broken({ error }: BrokenProps) {
   const isUnfetched = isAboutFiles(error)
   const isLive = useLiveState() === 'live'
   const [wasLive] = useState(isLive)
-  // What could not be fetched is there again once the server is.
+  // If the screen's files could not be loaded, reload once the server is reachable again.
   useEffect(() => {
     if (isUnfetched && isLive && !wasLive) window.location.reload()
   }, [isUnfetched, isLive, wasLive])
@@ -55,6 +55,6 @@ export function Broken({ error }: BrokenProps) {
   )
 }
 
-/** Screens are loaded when they are first opened; browsers have no error of their own for when that fails. */
+/** Screens are loaded when first opened; browsers have no specific error for a failed load. */
 const isAboutFiles = (error: unknown): boolean =>
   error instanceof Error && /preload CSS|dynamically imported module|module script/i.test(error.message)

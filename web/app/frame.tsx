@@ -1,4 +1,4 @@
-/** What a page stands in: the frame with all places, unless nobody is signed in yet, or nothing may be seen. */
+/** Wraps a page in the navigation shell, unless nobody is signed in yet or the user has no role. */
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'

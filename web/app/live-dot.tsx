@@ -7,7 +7,7 @@ const WORDS = {
   offline: 'offline',
 } as const
 
-/** Whether what is shown is how things are. */
+/** Indicates whether the data on the page is live. */
 export function LiveDot() {
   const state = useLiveState()
   return (

@@ -1,6 +1,6 @@
 /**
- * The stream of changes. While the page is looked at there is one; what it tells is put into what the screens
- * show, in place. A page in the background listens to nothing, and reads again what it shows when it is back.
+ * The event stream of changes. A visible page keeps one stream open and applies its messages to the cached data. A page in the
+ * background closes it and refetches when it becomes visible again.
  */
 import { useEffect, useSyncExternalStore } from 'react'
 import type { Changes, Hello, Reload } from '../../src/api/resources/stream/schemas.ts'
@@ -13,10 +13,10 @@ import { setServerNow } from '../time/clock.ts'
 
 export type LiveState = 'live' | 'catching-up' | 'offline'
 
-/** A stream that is away for longer is not just catching up. */
+/** A stream that is disconnected for longer than this counts as lost. */
 const PATIENCE_MS = 5_000
 const REOPEN_MS = 2_000
-/** How often screens poll: seldom while the event stream is connected, often while it is not. */
+/** Polling intervals of screens: long while the event stream is connected, short while it is not. */
 const SELDOM_MS = 30_000
 const OFTEN_MS = 3_000
 
@@ -41,7 +41,7 @@ function open(): void {
     clearTimeout(patience)
     patience = undefined
     setState('live')
-    // What happened before the stream was there is in no message.
+    // Changes from before the stream was connected are in no message, so everything is refetched.
     void queryClient.invalidateQueries()
   })
   listen<Changes>(stream, 'changes', (changes) => {
@@ -55,10 +55,10 @@ function open(): void {
   stream.onerror = () => {
     if (state === 'live') setState('catching-up')
     patience ??= setTimeout(() => setState('offline'), PATIENCE_MS)
-    // The browser opens a broken stream again by itself, but not one that was refused.
+    // The browser reconnects a broken stream by itself, but not one that the server refused.
     if (stream?.readyState !== EventSource.CLOSED) return
     reopening = setTimeout(open, REOPEN_MS)
-    // It does not say why. If nobody is signed in any more, this request leads to where one can.
+    // The error does not say why. If the session is over, this request leads to the sign-in page.
     void queryClient.invalidateQueries({ queryKey: meQuery.queryKey })
   }
 }
@@ -76,15 +76,15 @@ function close(): void {
   setState('catching-up')
 }
 
-/** How far from the top a reader still sees what comes in there. */
+/** Distance from the top within which new rows are still visible to the user. */
 const NEAR_TOP_PX = 120
 
-/** Whether new rows may come in at the top: the reader is there, and not about to click on one. */
+/** Whether new rows may be inserted at the top: the user is there and is not pointing at a row. */
 function isWatching(): boolean {
   return window.scrollY < NEAR_TOP_PX && document.querySelector('[data-live]:hover') === null
 }
 
-/** Keeps the stream open while the page is looked at. */
+/** Keeps the stream open while the page is visible. */
 export function useStream(): void {
   useEffect(() => {
     const follow = () => (document.visibilityState === 'hidden' ? close() : open())
@@ -104,13 +104,13 @@ function subscribe(listener: () => void): () => void {
 
 export const useLiveState = (): LiveState => useSyncExternalStore(subscribe, () => state)
 
-/** How often a screen should ask again what it shows. */
+/** How often a screen should refetch its data. */
 export const refreshMs = (): number => (state === 'live' ? SELDOM_MS : OFTEN_MS)
 
 queryClient.getQueryCache().subscribe((event) => {
   if (event.type !== 'updated' || event.action.type !== 'failed') return
   const { error } = event.action
-  // While the stream is connected the server is there, whatever became of one request.
+  // While the stream is connected the server is reachable, even if a single request failed.
   if (error instanceof ApiError && error.problem.status === 0 && stream?.readyState !== EventSource.OPEN)
     setState('offline')
 })

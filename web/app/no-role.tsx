@@ -1,4 +1,4 @@
-/** For somebody whom the provider knows and who has no role here yet. */
+/** Shown to a user who signed in through the provider but has no role yet. */
 import { Button } from '@mantine/core'
 import { type Me, signOut } from '../api/me.ts'
 import { CodeBlock } from '../components/panel.tsx'

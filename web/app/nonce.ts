@@ -1,3 +1,3 @@
-/** The one nonce under which the server's policy lets this page add style elements. */
+/** The nonce with which the Content-Security-Policy allows this page to add style elements. */
 export const styleNonce = (): string =>
   document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''

@@ -1,4 +1,4 @@
-/** Everything by typing: places, tasks by name, a run or task by its id. */
+/** The command palette: pages, tasks by name, and runs or tasks by id. */
 import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -26,7 +26,7 @@ interface Entry {
   readonly go: () => void
 }
 
-/** The focus stays where one types; the list beside it tells which entry is meant. */
+/** The focus stays in the text field; `aria-activedescendant` names the selected entry of the list. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const list = useId()
   const [typed, setTyped] = useState('')
@@ -143,7 +143,7 @@ function useEntries(typed: string): readonly Entry[] {
       go: () => void navigate({ to: '/tasks', search: { state: 'paused' } }),
     },
   ]
-  // Until the answer is there, what was found for fewer characters still counts where it fits.
+  // Until the answer arrives, matches for the shorter text are kept if they still match.
   const matches = ({ label }: Entry) => label.toLowerCase().includes(typed.toLowerCase())
   const tasks = (data?.items ?? []).map(
     (task): Entry => ({

@@ -6,10 +6,10 @@ import { meQuery } from '../api/me.ts'
 import { MOST_CHOICES, projectsQuery } from '../api/projects.ts'
 import classes from './shell.module.css'
 
-/** No project has this name. */
+/** Cannot be the name of a project. */
 const ALL = '…'
 
-/** Which project is shown, for whoever has access to several. */
+/** Chooses the shown project, for users with access to several. */
 export function ProjectSwitch() {
   const { data: me } = useQuery(meQuery)
   const { data: projects } = useQuery(projectsQuery)
@@ -31,7 +31,7 @@ export function ProjectSwitch() {
           ? void navigate({ to: '/settings/$section', params: { section: 'projects' } })
           : chooseProject(value)
       }
-      // One that was archived, or is no longer theirs, stays visible until another is chosen.
+      // The current project stays in the list even if it was archived or the user lost access to it.
       data={[
         ...(isListed ? [] : [shown]),
         ...names,

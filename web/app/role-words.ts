@@ -1,6 +1,6 @@
 import type { Me } from '../api/me.ts'
 
-/** What somebody may do, in a few words. */
+/** Describes the roles of the user in a few words. */
 export function roleWords({ installationRole, projects }: Me): string {
   if (installationRole !== null) return `${installationRole} of all projects`
   if (projects.length > MAX_NAMED) return `roles in ${projects.length} projects`
@@ -9,6 +9,6 @@ export function roleWords({ installationRole, projects }: Me): string {
 
 const MAX_NAMED = 3
 
-/** By what name somebody is known. */
+/** The name under which a user is shown. */
 export const nameOf = ({ name, email, kind }: Me): string =>
   (kind === 'person' ? (email ?? name) : name) ?? 'unknown'

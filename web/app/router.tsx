@@ -1,4 +1,4 @@
-/** Which address shows which screen. All but the overview are loaded when they are first opened. */
+/** Maps addresses to screens. All but the overview are loaded when they are first opened. */
 import {
   createRootRoute,
   createRoute,
@@ -40,7 +40,7 @@ const root = createRootRoute({
   search: { middlewares: [retainSearchParams(['tz'])] },
 })
 
-/** How far back the charts of the overview go; an hour when nothing is said. */
+/** Ranges of the charts on the overview; one hour by default. */
 export const CHART_RANGES = ['1h', '5h', '24h', '7d'] as const
 export type ChartRange = (typeof CHART_RANGES)[number]
 
@@ -61,7 +61,7 @@ const tasks = createRoute({
   validateSearch: (search): TaskFilters & RowSearch => ({ ...taskFilters(search), ...rowIn(search) }),
 })
 
-/** Kinds of schedule that a new task may begin with. */
+/** Kinds of schedule with which the form for a new task can open. */
 const START_KINDS = ['words', 'daily', 'cron', 'every', 'delay', 'once', 'manual'] as const
 type StartKind = (typeof START_KINDS)[number]
 
@@ -81,27 +81,27 @@ const newTask = createRoute({
   },
 })
 
-/** What the address of a section holds: whether the panel is open that adds something, too. */
+/** Search parameters of a settings section, including whether the panel that adds something is open. */
 interface SettingsSearch extends NameSearch {
   readonly panel?: 'new'
 }
 
 export const TASK_TABS = ['runs', 'upcoming', 'ledger', 'backfills', 'versions', 'definition'] as const
 export type TaskTab = (typeof TASK_TABS)[number]
-/** Panels that open over a task's page to do something to it. */
+/** Panels that open over a task's page. */
 export const TASK_PANELS = ['trigger', 'pause', 'skip', 'backfill', 'delete'] as const
 export type TaskPanel = (typeof TASK_PANELS)[number]
 
-/** What of the ledger is shown; what is not in order when nothing is said. */
+/** Filters of the ledger; problems by default. */
 export const LEDGER_SHOWN = ['problems', 'skipped', 'failed', 'ran'] as const
 export type LedgerShown = (typeof LEDGER_SHOWN)[number]
 
-/** What the address of a task's page holds. */
+/** Search parameters of a task's page. */
 export interface TaskSearch extends RowSearch {
   readonly tab?: TaskTab
   readonly panel?: TaskPanel
   readonly show?: LedgerShown
-  /** The instant that has passed about which it is asked why the task was not running. */
+  /** A past instant about which the page explains why the task was not running. */
   readonly at?: string
 }
 
@@ -275,9 +275,9 @@ export const router = createRouter({
   ]),
   parseSearch,
   stringifySearch,
-  // What an address says that its screen does not know is taken out of it, and not handed on to the server.
+  // Removes search parameters that the screen does not know, instead of passing them on to the server.
   search: { strict: true },
-  // A screen that fails, or whose files cannot be fetched, leaves the frame around it standing.
+  // If a screen fails or its files cannot be loaded, the surrounding shell stays.
   defaultErrorComponent: Broken,
   defaultPreload: 'intent',
   scrollRestoration: true,

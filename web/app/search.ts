@@ -1,6 +1,6 @@
 /**
- * The part of the address behind the question mark. It holds the state of a screen as plain text, so that an
- * address can be read, typed and shared; what it says that a screen does not know is dropped.
+ * The query string of the address. It holds the state of a screen as plain text, so that an address can be read, typed and
+ * shared. Parameters that a screen does not know are dropped.
  */
 import { queryOf } from '../api/client.ts'
 import { ZONE_MODES, type ZoneMode } from '../time/zone.ts'
@@ -12,7 +12,7 @@ export const parseSearch = (text: string): Record<string, string> =>
 
 export const stringifySearch = (search: Record<string, string | undefined>): string => queryOf(search)
 
-/** What every screen keeps: whose clock is shown. */
+/** Parameters that every screen keeps: the time zone of shown instants. */
 export interface SharedSearch {
   readonly tz?: Exclude<ZoneMode, 'task'>
 }
@@ -22,13 +22,13 @@ export function sharedSearch({ tz }: RawSearch): SharedSearch {
   return mode === undefined || mode === 'task' ? {} : { tz: mode }
 }
 
-/** The value under a name when it is text, cut to what an answerable request may hold. */
+/** The value of a parameter if it is text, truncated to what a request can hold. */
 export function textIn(search: RawSearch, name: string): string | undefined {
   const value = search[name]
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : undefined
 }
 
-/** The row that is chosen by keyboard, on screens with rows. */
+/** The row selected by keyboard, on screens with rows. */
 export interface RowSearch {
   readonly row?: string
 }
@@ -38,7 +38,7 @@ export function rowIn(search: RawSearch): RowSearch {
   return row === undefined ? {} : { row }
 }
 
-/** The part of names that a list is narrowed down to. */
+/** Filters a list by part of the name. */
 export interface NameSearch {
   readonly q?: string
 }
@@ -51,7 +51,7 @@ export function namePartIn(search: RawSearch): NameSearch {
 const MAX_NAME_PART = 100
 const MAX_TEXT = 200
 
-/** The value under a name when it is one of those that are known. */
+/** The value of a parameter if it is one of the known choices. */
 export function choiceIn<T extends string>(
   search: RawSearch,
   name: string,

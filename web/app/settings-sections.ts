@@ -1,4 +1,4 @@
-/** What the settings are divided into. */
+/** The sections of the settings. */
 export const SETTINGS_SECTIONS = [
   'blackouts',
   'subscriptions',

@@ -1,4 +1,4 @@
-/** The frame around every screen: where one is, where one can go, whose clock is shown, and whether it is live. */
+/** The frame around every screen: navigation, project, time zone, live state and user. */
 import {
   ActionIcon,
   Button,
@@ -102,7 +102,7 @@ export function Shell() {
   )
 }
 
-/** Whoever is signed in, and how to leave. On a server without keys nobody is. */
+/** The signed-in user and the way to sign out. On a server without keys nobody is signed in. */
 function SignedIn() {
   const { data: me } = useQuery(meQuery)
   if (!me || me.kind === 'anonymous') return null
@@ -123,7 +123,7 @@ function Offline() {
   )
 }
 
-/** Nodes serve all projects: only whoever has a role in all of them sees them. */
+/** Nodes serve all projects, so only users with a role in the whole installation see them. */
 function Places() {
   const { data: me } = useQuery(meQuery)
   const places = PLACES.filter(({ to }) => to !== '/nodes' || me?.installationRole !== null)
@@ -152,7 +152,7 @@ function ZoneSwitch() {
   const choose = (mode: string) =>
     void navigate({
       to: '.',
-      // Undefined takes it out of the address; leaving it out would keep it.
+      // Undefined removes the parameter; leaving it out would keep it.
       search: (previous: Record<string, unknown>) =>
         ({ ...previous, tz: mode === 'task' ? undefined : mode }) as never,
       replace: true,

@@ -1,11 +1,8 @@
-/**
- * Keys that do something wherever one is. They are silent while somebody types, while a dialog is open, and
- * when a modifier says that the browser is meant.
- */
+/** Keyboard shortcuts that work on every screen. They are ignored in text fields, in dialogs and with modifier keys. */
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
 
-/** How long after `g` the second key may come. */
+/** Time within which the second key must follow `g`. */
 const CHORD_MS = 1_500
 
 export const SHORTCUTS = [
@@ -30,7 +27,7 @@ export const SHORTCUTS = [
   { keys: ['?'], does: 'Show keyboard shortcuts' },
 ] as const
 
-/** Whether a key is meant for us, and not for a field, a dialog or the browser. */
+/** Whether a key press is for a shortcut and not for a field, a dialog or the browser. */
 export function isFree(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false
   const target = event.target as HTMLElement | null

@@ -1,10 +1,10 @@
 /**
- * Colours and sizes. The kit's defaults fall short of the contrast that WCAG AA asks for; these reach it, in
- * both schemes, and a test measures every screen.
+ * Colours and sizes. Mantine's defaults do not reach the contrast that WCAG AA requires; these do, in both colour schemes, and
+ * a test measures every screen.
  */
 import { type CSSVariablesResolver, createTheme } from '@mantine/core'
 
-/** The kit's own dark is a warm grey; beside our panels it looks like dust. These are of the panels' hue. */
+/** Mantine's dark shades are a warm grey that does not go with the panels; these have the hue of the panels. */
 const DARK = [
   '#dfe2e8',
   '#c3c8d1',

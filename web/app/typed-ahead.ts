@@ -1,4 +1,4 @@
-/** Keys that are pressed while the palette is still being fetched: they are kept for it, and do nothing else meanwhile. */
+/** Records keys pressed while the palette is still loading and passes them to it, so that they do nothing else meanwhile. */
 
 /** After this time, typed keys are no longer meant for the palette. */
 const PATIENCE_MS = 10_000
@@ -6,7 +6,7 @@ const PATIENCE_MS = 10_000
 let text: string | null = null
 let patience: ReturnType<typeof setTimeout> | undefined
 
-/** What was typed, once a key is pressed too. */
+/** The recorded text after another key press. */
 export function afterKey(before: string, key: string): string {
   if (key === 'Backspace') return before.slice(0, -1)
   return [...key].length === 1 ? before + key : before
@@ -27,7 +27,7 @@ export function beginTyping(): void {
   patience = setTimeout(endTyping, PATIENCE_MS)
 }
 
-/** From now on keys are pressed where they belong; what was typed until then. */
+/** Stops recording and returns the text. */
 export function endTyping(): string {
   const typed = text ?? ''
   text = null

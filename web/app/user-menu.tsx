@@ -1,4 +1,4 @@
-/** Who is signed in, what they may do, and how to leave. */
+/** The signed-in user, their roles, and the ways to sign out. */
 import { ActionIcon, Menu } from '@mantine/core'
 import '@mantine/core/styles/Menu.css'
 import '@mantine/core/styles/Popover.css'
@@ -16,7 +16,7 @@ export function UserMenu({ me }: { readonly me: Me }) {
       transitionProps={{ duration: 0 }}
       position="bottom-end"
       returnFocus
-      // It would stand among the entries, where nothing but entries may.
+      // Without this, Mantine adds an element to the menu that is not a menu item.
       withInitialFocusPlaceholder={false}
     >
       <Menu.Target>
@@ -39,7 +39,7 @@ export function UserMenu({ me }: { readonly me: Me }) {
   )
 }
 
-/** The page is loaded anew: nothing of what was shown stays in memory. */
+/** The page is reloaded, so that no data stays in memory. */
 export async function leave(how: () => Promise<unknown>): Promise<void> {
   try {
     await how()

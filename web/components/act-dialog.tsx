@@ -1,4 +1,4 @@
-/** Something that is about to be done: what to decide, what follows from it, the same for a terminal, and then the button. */
+/** A dialog for an action: its options, its consequences, the equivalent command, and the button that performs it. */
 import { Button } from '@mantine/core'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { chosenProject } from '../api/chosen-project.ts'
@@ -16,25 +16,25 @@ import { CodeBlock } from './panel.tsx'
 interface ActDialogProps {
   readonly title: string
   readonly size?: string
-  /** The fields, when there is something to decide. */
+  /** Fields for the options, if there are any. */
   readonly children?: ReactNode
-  /** What keeps them until the act is done or given up. */
+  /** Keeps unsaved fields until the action is performed or cancelled. */
   readonly kept?: Pick<KeptFields<unknown>, 'isFound' | 'startOver' | 'forget'>
-  /** What follows, a line each. */
+  /** The consequences, one line each. */
   readonly effects: readonly ReactNode[]
   readonly twin: TwinRequest
-  /** The same on Belfry's own command line, where it has a command for it. */
+  /** The equivalent command of the command line, if there is one. */
   readonly command?: string
   readonly button: string
   readonly isHarmful?: boolean
   readonly isReady?: boolean
-  /** Says what is not to be done. */
+  /** Label of the button that cancels. */
   readonly keep?: string
   readonly act: () => Promise<unknown>
   readonly onClose: () => void
 }
 
-/** Whoever has chosen a project means it on the command line too, unless the command says which. */
+/** Adds the chosen project to a command that does not name one. */
 function inProject(command: string): string {
   const project = chosenProject()
   const isSaid = / --(project|installation)\b/.test(command) || command.startsWith('belfry project ')

@@ -1,6 +1,6 @@
 import classes from './change-list.module.css'
 
-/** One field that is otherwise. */
+/** One field that differs. */
 export interface Change {
   readonly field: string
   readonly before: unknown
@@ -12,7 +12,7 @@ interface ChangeListProps {
   readonly label: string
 }
 
-/** Fields that differ, each with what it was and what it is. */
+/** Lists the fields that differ, with the value before and after. */
 export function ChangeList({ changes, label }: ChangeListProps) {
   return (
     <ul className={classes.list} aria-label={label}>

@@ -1,19 +1,19 @@
 /**
- * The row that the keys j and k move to. It is in the address, so it is still chosen when one comes back, and an
- * address that is passed on points to it; it is known by its id and stays chosen when rows come and go.
+ * The row selected with the keys j and k. It is part of the address, so it survives navigation and can be shared; it is
+ * identified by its id, so it stays selected when rows are added or removed.
  */
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
 import { isFree } from '../app/shortcuts.ts'
 
 interface RowKeys {
-  /** Brings the row with this index into view. */
+  /** Scrolls the row with this index into view. */
   readonly show: (index: number) => void
-  /** Does what a key says to the chosen row. */
+  /** Performs the action of a key on the selected row. */
   readonly act: (key: string, id: string) => void
 }
 
-/** Whoever moves to a row means the row from then on: Enter must not follow the link that was used to get here. */
+/** Removes the focus from a link, so that Enter acts on the selected row and does not follow the link. */
 function leaveControl(): void {
   const { activeElement } = document
   if (activeElement instanceof HTMLElement && activeElement.closest('a, button')) activeElement.blur()
@@ -53,7 +53,7 @@ export function useChosenRow(ids: readonly string[], { show, act }: RowKeys): st
   const showFirst = useEffectEvent(() => {
     if (row !== null && isThere) show(ids.indexOf(row))
   })
-  // An address that names a row shows it, once, when it is there; not again with each key.
+  // Scrolls to the row that the address names once, when it has been loaded, and not again with each key.
   useEffect(() => {
     if (isThere) showFirst()
   }, [isThere])

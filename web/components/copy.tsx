@@ -4,10 +4,10 @@ import { Icon } from './icon.tsx'
 
 const SAID_MS = 2_000
 
-/** Copies a text, and says that it did. */
+/** Copies a text and confirms it. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   const [isCopied, setCopied] = useState(false)
-  // Browsers have a clipboard only for pages that nobody on the way can have changed.
+  // Browsers provide a clipboard only in secure contexts.
   if (!navigator.clipboard) return null
   const copy = async () => {
     await navigator.clipboard.writeText(text)

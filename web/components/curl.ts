@@ -1,4 +1,4 @@
-/** The request that a button sends, for a terminal. */
+/** The request of a button as a curl command. */
 import { projectHeader } from '../api/chosen-project.ts'
 import { meQuery } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
@@ -11,7 +11,7 @@ export interface TwinRequest {
   readonly ifMatch?: string
 }
 
-/** On a server with keys a program needs one; it is taken from where the command line takes it from. */
+/** A server with keys requires one; it is read from the same variable as by the command line. */
 const AUTHORIZATION = ' \\\n  -H "authorization: Bearer $BELFRY_KEY"'
 
 export function curlOf({ method, path, body, ifMatch }: TwinRequest): string {

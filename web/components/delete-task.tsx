@@ -1,4 +1,4 @@
-/** Asks before a task is ended: says what follows from it first. */
+/** Asks for confirmation before a task is deleted and lists the consequences. */
 import { dropTask } from '../api/task-cache.ts'
 import { deleteTask } from '../api/tasks.ts'
 import type { Task } from '../api/wire.ts'

@@ -13,7 +13,7 @@ interface DialogProps {
   readonly children: ReactNode
 }
 
-/** A dialog that is open as long as it is drawn. It keeps the focus inside and gives it back at the end. */
+/** A dialog that is open as long as it is rendered. It traps the focus and returns it when it closes. */
 export function Dialog({ title, size = 'md', onClose, children }: DialogProps) {
   useFocusReturn()
   return (
@@ -24,7 +24,7 @@ export function Dialog({ title, size = 'md', onClose, children }: DialogProps) {
       size={size}
       centered
       returnFocus={false}
-      // Locking would add a style element under no nonce; the overlay is enough.
+      // Locking the scroll would add a style element without a nonce; the overlay is enough.
       lockScroll={false}
       transitionProps={{ duration: 0 }}
       attributes={{ content: { 'aria-label': title } }}
@@ -39,8 +39,8 @@ export function Dialog({ title, size = 'md', onClose, children }: DialogProps) {
 }
 
 /**
- * The kit gives the focus back when a dialog closes, and ours do not close but go. Where what was focused is not there
- * any more, the content of the page is next to it.
+ * Mantine returns the focus when a dialog closes, but these dialogs are unmounted instead. If the previously focused element no
+ * longer exists, the page's content gets the focus.
  */
 function useFocusReturn(): void {
   const [before] = useState(lastFocused)

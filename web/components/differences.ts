@@ -1,7 +1,7 @@
-/** What two states of the same thing have otherwise, member by member. */
+/** The members in which two states of the same object differ. */
 
 export interface Difference {
-  /** Such as `retry.limit`. */
+  /** For example `retry.limit`. */
   readonly path: string
   readonly before: unknown
   readonly after: unknown

@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react'
 import classes from './facts.module.css'
 
-/** What there is to know of something at a glance. */
+/** A list of facts about something. */
 export function Facts({ children }: { readonly children: ReactNode }) {
   return <dl className={classes.facts}>{children}</dl>
 }
 
 interface FactProps {
   readonly label: string
-  /** As long as a sentence. */
+  /** For values as long as a sentence. */
   readonly isWide?: boolean
   readonly children: ReactNode
 }

@@ -1,4 +1,4 @@
-/** Refusals, where they happen: beside what was asked for. */
+/** Shows a refusal next to the control that caused it. */
 import { Button } from '@mantine/core'
 import { ApiError } from '../api/client.ts'
 import classes from './failure.module.css'
@@ -8,10 +8,10 @@ interface FailureProps {
   readonly onRetry?: () => void
 }
 
-/** What the server said, in its own words, with the request id for whoever reads its log. */
+/** Shows the server's message with the request id, which can be found in the server's log. */
 export function Failure({ error, onRetry }: FailureProps) {
   const problem = error instanceof ApiError ? error.problem : null
-  // The detail only repeats them.
+  // If there are field problems, the detail only repeats them.
   const fields = problem?.errors ?? []
   return (
     <div className={classes.failure} role="alert">

@@ -1,10 +1,10 @@
-/** What the server said about single fields of a form, for the fields to show. */
+/** Provides the server's problems with single fields to the fields of a form. */
 import { createContext, useContext } from 'react'
 import type { FieldProblem } from '../api/wire.ts'
 
 export const FieldProblems = createContext<readonly FieldProblem[]>([])
 
-/** What is wrong with the field of a pointer, or with an item of it. */
+/** The problem with the field of a JSON pointer, or with one of its items. */
 export function useProblem(pointer: string | undefined): string | undefined {
   const problems = useContext(FieldProblems)
   const isMeant = (at: string) => at === pointer || at.startsWith(`${pointer}/`)

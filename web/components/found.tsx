@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import classes from './found.module.css'
 
-/** Says that what is shown was written before, and how to be rid of it. */
+/** Says that the form was filled from unsaved input, and offers to discard it. */
 export function Found({ onStartOver }: { readonly onStartOver: () => void }) {
   return (
     <p className={classes.found} role="status">

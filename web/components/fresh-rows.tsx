@@ -4,7 +4,7 @@ import { queryClient } from '../api/query-client.ts'
 import classes from './fresh-rows.module.css'
 import { Icon } from './icon.tsx'
 
-/** `12 new ↑`: what has come since, shown when it is asked for, so that nothing moves under the reader's eyes. */
+/** The button `12 new ↑`: new rows are inserted only on request, so that the list does not move while it is being read. */
 export function FreshRows({ queryKey }: { readonly queryKey: readonly unknown[] }) {
   const count = useFreshCount(queryKey)
   if (count === 0) return null

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import classes from './failure.module.css'
 
-/** Stands where a task was that is deleted. */
+/** Shown in place of a deleted task. */
 export function GoneTask({ title }: { readonly title: string }) {
   return (
     <div className={classes.failure} role="alert">

@@ -1,9 +1,9 @@
 const SIZE = 4
 
-/** What a bar of something that was skipped is filled with: its own word for a state that has no colour of its own. */
+/** The fill of bars for skipped runs, a state without its own colour. */
 export const HATCHED = 'url(#hatched)'
 
-/** Defines it, once for the whole page. */
+/** Defines the pattern once for the whole page. */
 export function Hatching() {
   return (
     <svg width={0} height={0} style={{ position: 'absolute' }} aria-hidden="true">

@@ -1,4 +1,4 @@
-/** The few drawings that stand on buttons, as lines of the text's own colour. */
+/** Icons of buttons, drawn as lines in the colour of the text. */
 
 const PATHS = {
   bell: 'M12 3.5a2 2 0 0 1 2 2 6 6 0 0 1 4 5.6V14l1.8 3H4.2L6 14v-2.9a6 6 0 0 1 4-5.6 2 2 0 0 1 2-2ZM9.5 20a2.6 2.6 0 0 0 5 0',

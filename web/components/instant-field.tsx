@@ -7,17 +7,17 @@ import { TextField, type TextFieldProps } from './text-field.tsx'
 
 interface InstantFieldProps extends Omit<TextFieldProps, 'value' | 'onText' | 'type' | 'label'> {
   readonly label: string
-  /** An instant, or nothing. */
+  /** An instant, or an empty string. */
   readonly value: string
-  /** Whose clock the field shows; its name stands beside the label. */
+  /** The time zone of the field, whose name is shown beside the label. */
   readonly zone: string
   readonly onInstant: (at: string) => void
 }
 
-/** A date and a time on the clock of a place. Whoever keeps it keeps an instant, which another zone shows otherwise. */
+/** A date and time in a time zone. The value is an instant, which another time zone shows differently. */
 export function InstantField({ label, value, zone, onInstant, description, ...props }: InstantFieldProps) {
   const [typed, setTyped] = useState('')
-  // While it stands for the same, the text stays as it was typed: a field that is being typed into must not change.
+  // As long as it denotes the same instant, the text stays as typed: a field must not change while the user types.
   const shown = instantOf(typed, zone) === value ? typed : localOf(value, zone)
   return (
     <TextField

@@ -1,4 +1,4 @@
-/** Instants on the screen: always with their zone, the other zones and the raw instant at hand. */
+/** Shows instants, always with their zone; other zones and the raw instant are available on hover. */
 import { useSearch } from '@tanstack/react-router'
 import type { MouseEvent } from 'react'
 import {
@@ -11,7 +11,7 @@ import { serverNow, useNow } from '../time/clock.ts'
 import { myZone, shownZone, UTC, type ZoneMode } from '../time/zone.ts'
 import { tell } from './toast.tsx'
 
-/** The zone to show things of a task in, as the reader has chosen it. */
+/** The time zone in which to show the times of a task, according to the user's choice. */
 export function useShownZone(own: string | null | undefined): string {
   const { tz = 'task' } = useSearch({ strict: false }) as { tz?: ZoneMode }
   return shownZone(tz, own)
@@ -42,14 +42,14 @@ export function Instant({ at, zone, precision }: InstantProps) {
   )
 }
 
-/** A click on an instant copies it as programs write it, unless it is part of something to be clicked. */
+/** Clicking an instant copies it in ISO format, unless it is inside a link or button. */
 async function copy(event: MouseEvent, iso: string): Promise<void> {
   if ((event.target as HTMLElement).closest('a, button') !== null || !navigator.clipboard) return
   await navigator.clipboard.writeText(iso)
   tell({ text: `Copied ${iso}.` })
 }
 
-/** How far away it is, by the server's clock, counted down each second. */
+/** The distance to an instant by the server's clock, updated each second. */
 export function Distance({ at }: { readonly at: string | number }) {
   const now = useNow()
   return <span>{formatDistance(typeof at === 'number' ? at : Date.parse(at), now)}</span>

@@ -1,17 +1,17 @@
 /**
- * What somebody wrote into a form and has not saved. It is kept in this tab, so that a reload, a link or Back does not lose
- * it, until it is saved or given up.
+ * Unsaved input of a form. It is stored for this tab, so that reloading, following a link or going back does not lose it, until
+ * it is saved or discarded.
  */
 import { useState } from 'react'
 
 const PREFIX = 'belfry.unsaved:'
 
-/** Keeps a text under a name. */
+/** Stores a text under a name. */
 export function keepText(name: string, text: string): void {
   try {
     sessionStorage.setItem(PREFIX + name, text)
   } catch {
-    // More than the browser keeps, or it keeps nothing: the form works all the same.
+    // Storage may be full or unavailable; the form works without it.
   }
 }
 
@@ -19,7 +19,7 @@ export function forgetText(name: string): void {
   try {
     sessionStorage.removeItem(PREFIX + name)
   } catch {
-    // Nothing was kept.
+    // Nothing was stored.
   }
 }
 
@@ -31,7 +31,7 @@ export function textKept(name: string): string | null {
   }
 }
 
-/** Fields that were kept as text; nothing when they are of another build, whose form had other fields. */
+/** Reads stored fields; returns null if they were stored by another build, whose form had different fields. */
 export function fieldsOf<Fields extends object>(text: string | null, start: Fields): Fields | null {
   try {
     const kept: unknown = JSON.parse(text ?? 'null')
@@ -45,18 +45,18 @@ export const haveSameNames = (one: object, other: object): boolean =>
   Object.keys(one).toSorted().join() === Object.keys(other).toSorted().join()
 
 export interface KeptFields<Fields> {
-  /** What the fields were before anything was written. */
+  /** The fields before any input. */
   readonly start: Fields
   readonly fields: Fields
-  /** What is shown was written before, and kept. */
+  /** Whether the shown fields come from stored input. */
   readonly isFound: boolean
   readonly change: (part: Partial<Fields>) => void
   readonly startOver: () => void
-  /** It is saved, or given up. */
+  /** Discards the stored input once it is saved or given up. */
   readonly forget: () => void
 }
 
-/** The fields of a panel under a name: what was kept of them, or a start. */
+/** The fields of the panel under a name: stored input, or the start values. */
 export function useKeptFields<Fields extends object>(name: string, begin: () => Fields): KeptFields<Fields> {
   const [start] = useState(begin)
   const [found] = useState(() => fieldsOf(textKept(name), start))

@@ -1,6 +1,6 @@
 /**
- * Where the focus is to go back to when what lies over the page goes: where it was last that does not go as well. A menu
- * that opens a dialog is gone before the dialog is there, so nobody can be asked then.
+ * Remembers the last focused element outside of overlays, to which the focus returns when an overlay closes. A menu that opens
+ * a dialog is gone before the dialog appears, so the element cannot be looked up then.
  */
 
 const PASSING = '[role=dialog], [role=menu], [role=listbox]'

@@ -1,10 +1,10 @@
 import { formatDuration, formatLateness } from '../../src/core/words/time.ts'
 import type { Run } from '../api/wire.ts'
 
-/** Stands for a lateness that nothing has. */
+/** Shown if a run has no lateness. */
 export const NOT_LATE = '–'
 
-/** Stored with the end of a run; while its first attempt goes on it follows from when that began. A backfill is never late. */
+/** Lateness is stored when a run ends; during the first attempt it is calculated from the start. A backfill is never late. */
 export function latenessWords(run: Run): string {
   if (run.latenessMs !== null) return formatLateness(run.latenessMs)
   if (run.attempt !== 1 || run.startedAt === null || run.kind === 'backfill') return NOT_LATE

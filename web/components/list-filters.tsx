@@ -1,4 +1,4 @@
-/** What lists of several screens are narrowed down by. An empty choice is none. */
+/** Filters that lists on several screens share. An empty choice means no filter. */
 import { NativeSelect } from '@mantine/core'
 import { SPANS, type Span } from './span.ts'
 import { type AnyState, LOOKS } from './state.ts'

@@ -3,11 +3,11 @@ import classes from './nothing.module.css'
 
 interface NothingProps {
   readonly words: ReactNode
-  /** The way on from here. */
+  /** What the user can do next. */
   readonly children?: ReactNode
 }
 
-/** Stands where a list would, were there anything in it. */
+/** Shown in place of an empty list. */
 export function Nothing({ words, children }: NothingProps) {
   return (
     <div className={classes.nothing}>

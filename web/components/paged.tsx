@@ -1,4 +1,4 @@
-/** A list from the server: on its way, refused, empty, or there, with the way to the rest of it. */
+/** A list from the server in all its states: loading, refused, empty, or loaded with a button for the next page. */
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Failure } from './failure.tsx'
@@ -14,11 +14,11 @@ interface ListQuery extends Pages {
 
 interface PagedProps {
   readonly query: ListQuery
-  /** How many are read so far. */
+  /** Number of rows read so far. */
   readonly count: number
-  /** As many as the list is likely to have. */
+  /** Number of placeholder rows, about as many as the list is likely to have. */
   readonly bones: number
-  /** Stands where the list would, were there anything in it. */
+  /** Shown if the list is empty. */
   readonly nothing: ReactNode
   readonly children: ReactNode
 }
@@ -36,7 +36,7 @@ interface MoreProps {
   readonly children: string
 }
 
-/** Reads the next page, where there is one. */
+/** Reads the next page, if there is one. */
 export function More({ query, children }: MoreProps) {
   if (!query.hasNextPage) return null
   return (

@@ -3,13 +3,13 @@ import classes from './panel.module.css'
 
 interface PanelProps {
   readonly title: string
-  /** Stands at the end of the heading's line. */
+  /** Shown at the end of the heading's line. */
   readonly aside?: ReactNode
   readonly flush?: boolean
   readonly children: ReactNode
 }
 
-/** A titled part of a screen. Flush parts draw to the edge, as tables do. */
+/** A titled part of a screen. A flush panel has no padding, for tables. */
 export function Panel({ title, aside, flush, children }: PanelProps) {
   const id = useId()
   return (
@@ -23,7 +23,7 @@ export function Panel({ title, aside, flush, children }: PanelProps) {
   )
 }
 
-/** The shape of a list that is on its way. */
+/** Placeholder rows of a list that is loading. */
 export function Bones({ count }: { readonly count: number }) {
   return (
     <div className={classes.bones} role="status" aria-label="Loading">
@@ -35,7 +35,7 @@ export function Bones({ count }: { readonly count: number }) {
   )
 }
 
-/** Text as it is, scrolled when it is long. */
+/** Preformatted text that scrolls when it is long. */
 export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.

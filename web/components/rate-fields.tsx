@@ -1,16 +1,16 @@
-/** How many may be in progress at once, and how many may start: of a target or of a queue. */
+/** Fields for concurrency and rate limits of a target or a queue. */
 import classes from './fields.module.css'
 import { TextField } from './text-field.tsx'
 import { numberOf } from './typed.ts'
 
-/** As they are typed; nothing for no limit. */
+/** The limits as typed; an empty string means no limit. */
 export interface RateText {
   readonly limit: string
   readonly rate: string
   readonly burst: string
 }
 
-/** As the API takes them. A burst is said with a rate only. */
+/** The limits as the API takes them. A burst requires a rate. */
 export function ratesOf({ limit, rate, burst }: RateText) {
   const isRated = rate.trim() !== ''
   return {
@@ -20,7 +20,7 @@ export function ratesOf({ limit, rate, burst }: RateText) {
   }
 }
 
-/** The same for the command line. */
+/** The same limits as flags of the command line. */
 export const rateFlags = ({ limit, rate, burst }: ReturnType<typeof ratesOf>): string[][] => [
   [String(limit ?? 'none')],
   ['--rate', String(rate ?? 'none')],
@@ -30,13 +30,13 @@ export const rateFlags = ({ limit, rate, burst }: ReturnType<typeof ratesOf>): s
 interface RateFieldsProps {
   readonly text: RateText
   readonly onText: (text: RateText) => void
-  /** The field for those in progress. */
+  /** Label of the field for concurrency. */
   readonly label: string
   readonly description: string
   readonly placeholder: string
-  /** Where it goes in the request. */
+  /** JSON pointer of the limit in the request. */
   readonly pointer: string
-  /** What starts: calls or runs. */
+  /** What the limit counts: calls or runs. */
   readonly what: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * The latest runs of a task, oldest first: the height is how long each took against the others, the colour and
- * the form show the result. A failure reaches the top and has a notch, a skip is hatched.
+ * The latest runs of a task, oldest first. The height shows how long each took compared with the others; colour and shape show
+ * the result. A failure reaches the top and has a notch; a skip is hatched.
  */
 import { useNavigate } from '@tanstack/react-router'
 import { formatDuration, formatInstant } from '../../src/core/words/time.ts'
@@ -19,7 +19,7 @@ const HEIGHT = 28
 
 interface RunStripProps {
   readonly recent: NonNullable<Task['recent']>
-  /** A run is on its way: that none finished does not mean that none has begun. */
+  /** Whether a run is in progress: a strip without ended runs does not mean that none has started. */
   readonly isOnItsWay: boolean
   /** The zone of the task. */
   readonly zone: string | null

@@ -1,4 +1,4 @@
-/** Runs as rows: the result of each, when it was due, how late it began and how long it took. */
+/** A table of runs: result, due time, lateness and duration. */
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useMemo, useRef } from 'react'
 import { outcomeWords } from '../../src/core/words/outcome.ts'
@@ -15,7 +15,7 @@ interface RunTableProps {
   readonly runs: readonly Run[]
   readonly zone?: string | null
   readonly label: string
-  /** Say of which task each is: the runs are of several. */
+  /** Whether to show the task of each run, in lists across tasks. */
   readonly withTask?: boolean
 }
 
@@ -65,7 +65,7 @@ export function RunTable({ runs, zone, label, withTask = false }: RunTableProps)
   )
 }
 
-/** What brought a run about, where it was not its schedule. */
+/** What caused a run, if it was not the schedule. */
 const KIND_WORDS: Partial<Readonly<Record<Run['kind'], string>>> = {
   manual: 'manual',
   catchup: 'catch-up',
@@ -76,7 +76,7 @@ interface RunRowProps {
   readonly run: Run
   readonly zone: string | null
   readonly withTask: boolean
-  /** By keyboard. */
+  /** Whether the row is selected by keyboard. */
   readonly isChosen: boolean
 }
 
@@ -129,7 +129,7 @@ function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
   )
 }
 
-/** What did not run left a reason; the page of its task tells more about it. */
+/** A skipped run stores a reason; the link leads to the explanation on the task's page. */
 export function WhyThen({ run }: { readonly run: Pick<Run, 'taskId' | 'scheduledFor'> }) {
   return (
     <Link to="/tasks/$taskId" params={{ taskId: run.taskId }} search={{ at: run.scheduledFor }}>
@@ -138,7 +138,7 @@ export function WhyThen({ run }: { readonly run: Pick<Run, 'taskId' | 'scheduled
   )
 }
 
-/** On a phone the headings are not there; each number says itself what it is. */
+/** Phones show no column headings, so each number carries its own label. */
 function Labelled({ label, children }: { readonly label: string; readonly children: React.ReactNode }) {
   return (
     <>
@@ -154,7 +154,7 @@ function Took({ run }: { readonly run: Run }) {
   return run.state === 'running' ? <Since at={run.startedAt} /> : '–'
 }
 
-/** Time that passes. */
+/** Elapsed time, updated each second. */
 export function Since({ at }: { readonly at: string }) {
   const now = useNow()
   return <>{formatDuration(Math.max(0, Math.floor((now - Date.parse(at)) / 1000) * 1000))}</>

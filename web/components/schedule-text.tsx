@@ -2,12 +2,12 @@ import { describeSchedule } from '../../src/core/schedule/describe.ts'
 import { zoneWord } from '../../src/core/words/time.ts'
 import type { Schedule } from '../api/wire.ts'
 
-/** A schedule in words; what was written is on hover. */
+/** A schedule in words, with the original expression on hover. */
 export function ScheduleText({ schedule }: { readonly schedule: Schedule }) {
   return <span title={source(schedule)}>{scheduleWords(schedule)}</span>
 }
 
-/** Putting an expression into words costs as much as drawing its row; lists are drawn again with each scroll. */
+/** Describing an expression costs as much as drawing its row, and lists are redrawn with each scroll, so results are cached. */
 const known = new Map<string, string>()
 const MOST_KNOWN = 1_000
 
@@ -24,7 +24,7 @@ export function scheduleWords(schedule: Schedule): string {
 function wordsFor(schedule: Schedule): string {
   if (schedule.type === 'once') return 'Once'
   const text = describeSchedule(schedule)
-  // The zone by its short name, and after it what was chosen about clock changes; in full it is said on hover.
+  // The short name of the zone, followed by the chosen behaviour at clock changes; hover shows it in full.
   return 'timezone' in schedule
     ? text.replace(/ \([^\s,]+(,[^)]*)?\)$/, ` · ${zoneWord(schedule.timezone)}$1`)
     : text

@@ -4,14 +4,14 @@ import { useTitle } from './title.ts'
 
 interface ScreenProps {
   readonly title: string
-  /** Below the title: how it stands. */
+  /** Shown below the title: the current state. */
   readonly state?: ReactNode
-  /** Beside the title: a word about it, or what can be done. */
+  /** Shown beside the title: a note or actions. */
   readonly aside?: ReactNode
   readonly children: ReactNode
 }
 
-/** A screen: its title, also in the browser's tab, and its parts below one another. */
+/** A screen: its title, which is also the document title, and its parts. */
 export function Screen({ title, state, aside, children }: ScreenProps) {
   useTitle(title)
   return (
@@ -28,7 +28,7 @@ export function Screen({ title, state, aside, children }: ScreenProps) {
   )
 }
 
-/** What a list is narrowed down by. */
+/** The filters of a list. */
 export function Filters({ children }: { readonly children: ReactNode }) {
   return <search className={classes.filters}>{children}</search>
 }

@@ -8,7 +8,7 @@ interface SentenceProps {
   readonly zone: string | null
 }
 
-/** What the server says, with its instants in the zone that the reader has chosen. */
+/** A sentence of the server, with its instants in the user's time zone. */
 export function Sentence({ text, zone }: SentenceProps) {
   return text.split(INSTANT).map((part, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name, and a sentence does not move.

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { serverQuery } from '../api/overview.ts'
 import classes from './server-line.module.css'
 
-/** Where everything is kept, and who can reach it: one line that is left out until it is known. */
+/** Where the data is stored and who can reach the server. Not shown until it is known. */
 export function ServerLine() {
   const { data: server } = useQuery(serverQuery)
   if (!server) return <p className={classes.line} aria-hidden="true" />

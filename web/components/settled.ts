@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** A value once it has not changed for a while, as when somebody has stopped typing. */
+/** Returns the value once it has not changed for a while, such as when the user has stopped typing. */
 export function useSettled<T>(value: T, quietMs: number): T {
   const [settled, setSettled] = useState(value)
   const text = JSON.stringify(value)

@@ -1,8 +1,8 @@
-/** Text for a POSIX shell, which must read it as exactly that text. */
+/** Quotes text for a POSIX shell. */
 
 const NEEDS_NO_QUOTES = /^[\w/:.,@%+=-]+$/
 
-/** A single quote inside a shell's single quotes has to be left and entered again. */
+/** Inside single quotes, a single quote must be closed, escaped and reopened. */
 export function quote(text: string): string {
   return NEEDS_NO_QUOTES.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

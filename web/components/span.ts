@@ -1,4 +1,4 @@
-/** How far back from now a list goes; without a span there is no bound. */
+/** How far back a list reaches; without a span there is no bound. */
 import { useMemo } from 'react'
 import { serverNow } from '../time/clock.ts'
 
@@ -7,7 +7,7 @@ export type Span = (typeof SPANS)[number]
 
 const SPAN_MS: Readonly<Record<Span, number>> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }
 
-/** The instant that a list begins at. Fixed when it is chosen: a bound that moves would be another list each second. */
+/** The instant at which a list begins. It is fixed when the span is chosen; a moving bound would be a new query each second. */
 export function useFrom(since: Span | undefined): string | undefined {
   return useMemo(
     () => (since === undefined ? undefined : new Date(serverNow() - SPAN_MS[since]).toISOString()),

@@ -3,11 +3,11 @@ import classes from './state-mark.module.css'
 
 interface StateMarkProps {
   readonly state: AnyState
-  /** Said instead of the state's own word, such as with the reason for a skip. */
+  /** Shown in place of the state's name, such as the reason for a skip. */
   readonly text?: string
 }
 
-/** A state as shape and word. */
+/** Shows a state as a shape and a word. */
 export function StateMark({ state, text }: StateMarkProps) {
   const { word, colour } = LOOKS[state]
   return (
@@ -18,7 +18,7 @@ export function StateMark({ state, text }: StateMarkProps) {
   )
 }
 
-/** The shape alone, for where the word stands beside it anyway. */
+/** The shape alone, for places where the word is shown beside it. */
 export function StateShape({ state }: { readonly state: AnyState }) {
   const { shape, colour, moves } = LOOKS[state]
   return (

@@ -1,4 +1,4 @@
-/** One word, one colour and one shape for each state, the same on every screen. Colour never speaks alone. */
+/** The word, colour and shape of each state, the same on every screen. Colour is never the only sign. */
 import type { Attempt, RunState, TaskState } from '../api/wire.ts'
 
 export type Shape =
@@ -14,12 +14,12 @@ export type Shape =
   | 'dash'
   | 'bars'
 
-/** How a state is shown. The colour is the name of a variable of the theme. */
+/** How a state is shown. The colour is the name of a CSS variable of the theme. */
 export interface StateLook {
   readonly word: string
   readonly colour: string
   readonly shape: Shape
-  /** Something is going on right now. */
+  /** Whether something is in progress, which is animated. */
   readonly moves?: boolean
 }
 

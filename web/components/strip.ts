@@ -1,9 +1,9 @@
-/** How high each bar of a strip is, from 0 to 1. */
+/** The height of each bar of a strip, from 0 to 1. */
 import type { Task } from '../api/wire.ts'
 
 type Recent = NonNullable<Task['recent']>[number]
 
-/** A run as long as the middle one reaches half way up; twice that or more reaches the top. */
+/** A run of median duration reaches half the height; twice the median or more reaches the top. */
 const MIDDLE = 0.5
 const LEAST = 0.15
 
@@ -12,7 +12,7 @@ export interface StripBar {
   readonly height: number
 }
 
-/** Takes the latest run first, as the API has them, and gives the oldest first, as one reads. */
+/** Takes the latest run first, as in the API, and returns the oldest first, as shown. */
 export function stripOf(recent: readonly Recent[]): StripBar[] {
   const median = medianOf(
     recent.flatMap(({ durationMs, state }) =>

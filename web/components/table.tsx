@@ -8,8 +8,8 @@ interface TableProps {
 }
 
 /**
- * Rows of one kind of thing, each named by its `th`. Where there is no room for columns each row is a card, and a cell says
- * itself what it is: by its `data-label`. One with `data-wide` may break into lines, and takes a whole line of a card.
+ * A table whose rows are named by their `th`. On narrow screens each row becomes a card and each cell shows its `data-label`. A
+ * cell with `data-wide` may wrap and takes a whole line of the card.
  */
 export function Table({ label, columns, children }: TableProps) {
   return (

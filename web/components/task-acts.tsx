@@ -1,4 +1,4 @@
-/** What can be done to a task from wherever it is shown. */
+/** Actions on a task that several screens offer. */
 import { Link } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
 import { runKeys, triggerTask } from '../api/runs.ts'
@@ -11,7 +11,7 @@ import { tell, tellFailure } from './toast.tsx'
 export const titleOf = ({ name, key, id }: Pick<Task, 'name' | 'key' | 'id'>): string =>
   name ?? key ?? id.slice(0, 13)
 
-/** Neither paused nor over: it fires by itself. */
+/** Whether the task fires by itself: it is neither paused nor ended. */
 export const isActive = ({ state }: Task): boolean => !['paused', 'finished', 'cancelled'].includes(state)
 export const isOver = ({ state }: Task): boolean => state === 'finished' || state === 'cancelled'
 
@@ -27,7 +27,7 @@ export async function runNow(task: Task): Promise<Run | null> {
   }
 }
 
-/** Says that a task runs now, with the way to the run. */
+/** Confirms that a task was started, with a link to the run. */
 export function tellRun(task: Task, run: Run): void {
   tell({
     text: (
@@ -41,11 +41,11 @@ export function tellRun(task: Task, run: Run): void {
   })
 }
 
-/** The pause that a task was in, with its reason and its end, to put it back; null if it would be over by now. */
+/** The pause that a task was in, with its reason and end, for restoring it; null if it would have ended by now. */
 export const earlierPause = ({ pauseReason, resumeAt }: Task): Pause | null =>
   resumeAt !== null && Date.parse(resumeAt) <= serverNow() ? null : { reason: pauseReason, until: resumeAt }
 
-/** Pausing and resuming are each other's undo. */
+/** Pausing and resuming undo each other. */
 export async function togglePause(task: Task): Promise<void> {
   const isPaused = task.state === 'paused'
   const pause = async (words?: Pause) => change(await pauseTask(task.id, words))

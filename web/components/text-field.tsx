@@ -4,11 +4,11 @@ import { useProblem } from './field-problems.ts'
 export interface TextFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'pointer'> {
   readonly value: string
   readonly onText: (text: string) => void
-  /** Where it goes in the request: what the server says about it is shown here. */
+  /** JSON pointer of the field in the request; the server's problem with it is shown here. */
   readonly pointer?: string
 }
 
-/** A line of text that somebody else keeps. */
+/** A controlled text field. */
 export function TextField({ onText, pointer, ...props }: TextFieldProps) {
   const problem = useProblem(pointer)
   return (
@@ -28,7 +28,7 @@ interface ReasonFieldProps {
   readonly isFirst?: boolean
 }
 
-/** Why somebody does what a panel does; kept with it. */
+/** The reason for an action, which is stored with it. */
 export function ReasonField({ isFirst = false, ...props }: ReasonFieldProps) {
   return (
     <TextField label="Reason" maxLength={500} {...props} {...(isFirst ? { 'data-autofocus': true } : {})} />

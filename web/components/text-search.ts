@@ -1,20 +1,20 @@
-/** Finding words in a text, and cutting it where they stand. */
+/** Finds words in a text and splits the text at the matches. */
 
 /** The most matches to mark. With more marks, the text becomes unreadable. */
 export const MOST_MARKS = 500
 
 export interface TextPiece {
   readonly text: string
-  /** The how manieth hit this is; null for what lies between. */
+  /** Index of the match; null for text between matches. */
   readonly hit: number | null
-  /** Where it begins, which makes it different from its equals. */
+  /** Offset in the text, which makes the part unique. */
   readonly at: number
 }
 
 export function piecesOf(text: string, words: string): TextPiece[] {
   const wanted = words.toLowerCase()
   if (wanted === '') return [{ text, hit: null, at: 0 }]
-  // Letters whose small form is longer would shift everything behind them.
+  // For some letters the lower-case form is longer and would shift all following offsets.
   const lower = text.toLowerCase()
   const haystack = lower.length === text.length ? lower : text
   const pieces: TextPiece[] = []
@@ -32,7 +32,7 @@ export function piecesOf(text: string, words: string): TextPiece[] {
 
 const TROUBLE = /\b(error|fail(ed|ure)?|fatal|exception|panic|traceback|refused|timed? ?out)\b/i
 
-/** The first line that sounds like trouble; null when none does. */
+/** The first word that indicates a problem; null if there is none. */
 export function firstTrouble(text: string): string | null {
   return TROUBLE.exec(text)?.[0] ?? null
 }

@@ -1,4 +1,4 @@
-/** A text that may be long: searched, wrapped or not, copied, downloaded. */
+/** A text that may be long, with search, line wrapping, copying and downloading. */
 import { ActionIcon, Button, TextInput } from '@mantine/core'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { CopyButton } from './copy.tsx'
@@ -7,16 +7,16 @@ import panel from './panel.module.css'
 import { firstTrouble, MOST_MARKS, piecesOf } from './text-search.ts'
 import classes from './text-view.module.css'
 
-/** A shorter text is seen at a glance: it gets no tools. */
+/** Shorter texts get no tools. */
 const LONG_CHARACTERS = 400
 const LONG_LINES = 8
 
 interface TextViewProps {
   readonly text: string
   readonly label: string
-  /** What a download is called. */
+  /** File name of the download. */
   readonly fileName: string
-  /** It grows: the end stays in sight as long as one looks at the end. */
+  /** Whether the text is still growing: the view then stays at the end while the user is there. */
   readonly isGrowing?: boolean
 }
 
@@ -127,7 +127,7 @@ export function TextView({ text, label, fileName, isGrowing = false }: TextViewP
   )
 }
 
-/** Hands the text to the browser as a file; the page's policy allows no address of another kind. */
+/** Downloads the text through a blob URL, because the page's policy allows no data URLs. */
 function download(text: string, fileName: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
   const link = document.createElement('a')

@@ -1,11 +1,11 @@
-/** Short words about what was just done, with a way back where there is one. */
+/** Short notifications about what was just done, with an undo button where possible. */
 import { Button } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import type { ReactNode } from 'react'
 import { ApiError } from '../api/client.ts'
 import classes from './toast.module.css'
 
-/** As long as an act can be taken back. */
+/** How long an action can be undone. */
 const UNDO_MS = 10_000
 const SAID_MS = 6_000
 

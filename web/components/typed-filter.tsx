@@ -2,24 +2,24 @@ import { TextInput } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { Icon } from './icon.tsx'
 
-/** So long after the last key the text is asked for. */
+/** Delay after the last key before the list is queried. */
 const TYPING_MS = 250
 
 interface TypedFilterProps {
   readonly label: string
-  /** The label, unless it says more. */
+  /** The label by default. */
   readonly placeholder?: string
   readonly value: string
   readonly onChange: (value: string) => void
-  /** The one that `/` goes to. */
+  /** Whether the shortcut `/` focuses this field. */
   readonly isMain?: boolean
 }
 
-/** A text that a list is narrowed down by. */
+/** A text field that filters a list. */
 export function TypedFilter({ label, placeholder = label, value, onChange, isMain }: TypedFilterProps) {
   const [typed, setTyped] = useState(value)
   const [known, setKnown] = useState(value)
-  // The address changed by itself, as with the back button: it wins over what was typed before.
+  // If the address changes by itself, such as with the back button, it replaces what was typed.
   if (known !== value) {
     setKnown(value)
     setTyped(value)

@@ -1,9 +1,12 @@
-/** What was typed into a box, as the API takes it. What cannot be read goes as it is: the API says what would be right. */
+/**
+ * Converts what was typed into the form that the API takes. Text that cannot be parsed is sent as it is, so that the API
+ * reports what is wrong.
+ */
 import { changedNumber } from '../../src/core/values/json/changed-number.ts'
 
 /**
- * The API sends text as it is and everything else as JSON, so both come out as they were typed; JSON with a number that
- * would become another one stays text.
+ * The API sends text as it is and everything else as JSON, so this reverses both. JSON with a number that would lose precision
+ * stays text.
  */
 export function jsonOrText(text: string): unknown {
   try {
@@ -14,11 +17,11 @@ export function jsonOrText(text: string): unknown {
   }
 }
 
-/** JSON for a box; nothing for what is not there. */
+/** JSON for a text field; an empty string for undefined. */
 export const jsonText = (value: unknown): string =>
   value === undefined ? '' : JSON.stringify(value, null, 2)
 
-/** The same, but text as it is. */
+/** Like `jsonText`, but leaves text as it is. */
 export const bodyText = (body: unknown): string => (typeof body === 'string' ? body : jsonText(body))
 
 export function numberOf(text: string): number {
@@ -26,11 +29,11 @@ export function numberOf(text: string): number {
   return text.trim() === '' || Number.isNaN(number) ? (text as unknown as number) : number
 }
 
-/** A member for what was typed, and none where nothing was. */
+/** An object with the member, or an empty one if nothing was typed. */
 export function given<K extends string>(name: K, text: string): Partial<Record<K, string>> {
   const typed = text.trim()
   return typed === '' ? {} : ({ [name]: typed } as Record<K, string>)
 }
 
-/** What was typed with commas between. */
+/** Splits text at commas. */
 export const listOf = (text: string): string[] => text.split(',').flatMap((part) => part.trim() || [])

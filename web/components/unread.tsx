@@ -18,7 +18,7 @@ const MAY_BE = {
 
 const NAMES = { task: 'Task', run: 'Run', file: 'File' } as const
 
-/** Stands where a task, a run or a file would: there is none, and where to go then; or it could not be read, and why. */
+/** Shown in place of a task, run or file that does not exist, with the way on, or that could not be read, with the reason. */
 export function Unread({ what, id, error, onRetry }: UnreadProps) {
   if (!isUnknown(error)) return <Failure error={error} {...(onRetry ? { onRetry } : {})} />
   return (
@@ -40,7 +40,7 @@ export function Unread({ what, id, error, onRetry }: UnreadProps) {
   )
 }
 
-/** Asking again would change nothing. */
+/** Whether a retry would be pointless. */
 function isUnknown(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
   return error.problem.status === 404 || error.fields.some(({ pointer }) => pointer === '{id}')

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-/** What a query knows of itself; one that is not read in pages has no next one. */
+/** The state of a query; one without pages has no next page. */
 export interface Pages {
   readonly isPending: boolean
   readonly isError: boolean
@@ -10,8 +10,8 @@ export interface Pages {
 }
 
 /**
- * Follows a search that had to look far and came back with nothing, until it finds something or has looked at everything.
- * Tells whether it is still looking.
+ * Continues a search that examined many rows and returned none, until it finds something or reaches the end. Returns whether it
+ * is still searching.
  */
 export function useUntilFound(query: Pages, found: number): boolean {
   const { isPending, isError, hasNextPage = false, isFetchingNextPage = false, fetchNextPage } = query

@@ -1,6 +1,6 @@
 /**
- * The server's time, which countdowns count to, and a tick each second for whatever shows it. The server says
- * what time it is with each thing that comes over the stream; between those the monotonic clock counts on.
+ * The server's time, on which countdowns are based, and a tick each second. Each message of the event stream sets the time; the
+ * monotonic clock continues from there.
  */
 import { useSyncExternalStore } from 'react'
 
@@ -15,7 +15,7 @@ export function serverNow(): number {
   return performance.now() + offset
 }
 
-/** The server's clock stood at `now` a moment ago. */
+/** Sets the server's time to `now`. */
 export function setServerNow(now: number): void {
   offset = now - performance.now()
   tick()
@@ -26,7 +26,7 @@ function tick(): void {
   for (const listener of listeners) listener()
 }
 
-/** The next tick comes when the server's second changes, so that everything on a page changes at once. */
+/** The next tick is at the change of the server's second, so that everything on the page changes at once. */
 function schedule(): void {
   const untilNext = TICK_MS - (serverNow() % TICK_MS)
   timer = setTimeout(() => {
@@ -47,7 +47,7 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** The server's time, new each second. */
+/** The server's time, updated each second. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => shown)
 }

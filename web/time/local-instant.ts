@@ -1,4 +1,4 @@
-/** Instants in date fields, which show the clock of a place and know nothing of zones. */
+/** Converts between instants and the local date and time in date fields, which know no zones. */
 import { clockFormat } from '../../src/core/schedule/clock-format.ts'
 
 const DAY_MS = 86_400_000
@@ -13,7 +13,7 @@ function formatter(zone: string): Intl.DateTimeFormat {
   return made
 }
 
-/** How far the clocks of a zone are ahead of UTC at an instant. */
+/** The UTC offset of a zone at an instant. */
 function offsetAt(at: number, zone: string): number {
   const parts = formatter(zone).formatToParts(at)
   const {
@@ -28,7 +28,7 @@ function offsetAt(at: number, zone: string): number {
   return wall - Math.floor(at / 1_000) * 1_000
 }
 
-/** An instant as a date field shows it on the clock of a zone; nothing for what is no instant. */
+/** The local date and time of an instant in a zone; an empty string if it is not an instant. */
 export function localOf(at: string | null, zone: string): string {
   const ms = Date.parse(at ?? '')
   if (Number.isNaN(ms)) return ''
@@ -36,8 +36,8 @@ export function localOf(at: string | null, zone: string): string {
 }
 
 /**
- * What that date field stands for: the first of two instants that look the same, and after a gap what the clocks would
- * have shown without it. Text that is no date goes as it is, so that the API says so.
+ * The instant of a local date and time: the first of two if it is ambiguous, and the time without the change if it falls into a
+ * gap. Text that is not a date is returned as it is, so that the API reports it.
  */
 export function instantOf(local: string, zone: string): string {
   const wall = Date.parse(`${local}Z`)

@@ -1,4 +1,4 @@
-/** One change: who made it, from where and why, and what was before and after. */
+/** One entry of the audit log: who made the change, from where and why, and the state before and after. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { auditEntryQuery } from '../../api/audit-log.ts'

@@ -1,4 +1,4 @@
-/** Who changed what, latest first. */
+/** The audit log: who changed what, latest first. */
 import { NativeSelect } from '@mantine/core'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
@@ -19,7 +19,7 @@ import { type AuditFilters, auditFilters } from './filters.ts'
 import { actorWords, Subject } from './words.tsx'
 
 const route = getRouteApi('/audit-log')
-/** No stream tells the dashboard of new entries. */
+/** The event stream does not carry audit log entries, so the list is polled. */
 const LOOK_AGAIN_MS = 10_000
 
 export function AuditLogScreen() {

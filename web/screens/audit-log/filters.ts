@@ -1,4 +1,4 @@
-/** What the audit log is narrowed down to, as it stands in the address. */
+/** Filters of the audit log in the address. */
 import {
   AUDIT_ACTIONS,
   AUDIT_SUBJECTS,

@@ -1,4 +1,4 @@
-/** Who and what an entry is about. */
+/** Describes the actor and the subject of an entry. */
 import { Link } from '@tanstack/react-router'
 import type { AuditEntry } from '../../api/wire.ts'
 
@@ -7,7 +7,7 @@ export function actorWords({ actor }: Pick<AuditEntry, 'actor'>): string {
   return actor.kind === 'anonymous' ? who : `${actor.kind} ${who}`
 }
 
-/** Leads to what was changed, where that has a page. */
+/** Links to what was changed, if it has a page. */
 export function Subject({ subject: { kind, id, name } }: Pick<AuditEntry, 'subject'>) {
   const words = name ?? id ?? ''
   const label = kind.replaceAll('_', ' ')

@@ -39,7 +39,7 @@ export function DeadLettersScreen() {
     [from, task],
   )
   const query = useQuery({ ...groupsQuery(by, around), placeholderData: keepPreviousData })
-  // Undefined takes a part out of the address.
+  // Undefined removes a parameter from the address.
   const go = (change: { readonly [Name in keyof LetterSearch]?: LetterSearch[Name] | undefined }) =>
     void navigate({
       to: '.',
@@ -52,7 +52,8 @@ export function DeadLettersScreen() {
   const opened = groups.find(({ key }) => key === group)
   const meant = panel && opened ? groupFilter(by, opened.key, around) : around
   const close = () => go({ panel: undefined })
-  // A group that is settled meanwhile takes its panel with it: without the group the panel would be about all dead letters.
+  // If the group of an open panel has been settled meanwhile, the panel closes; without the group it would apply to all dead
+  // letters.
   const shown = query.data && (group === undefined || opened) ? panel : undefined
   return (
     <Screen

@@ -1,4 +1,4 @@
-/** Takes dead letters off the list; history stays as it is. */
+/** Dismisses dead letters; history is unchanged. */
 import { useQuery } from '@tanstack/react-query'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { dismiss, forecastQuery, letterKeys } from '../../api/dead-letters.ts'

@@ -1,4 +1,4 @@
-/** Which dead letters a group stands for. */
+/** The filter that selects the dead letters of a group. */
 import type { LetterGroup } from '../../api/dead-letters.ts'
 import type { LetterFilter } from '../../api/wire.ts'
 import type { Grouping } from './search.ts'
@@ -22,7 +22,7 @@ export function groupFilter(by: Grouping, key: string, around: LetterFilter): Le
   }
 }
 
-/** What a group is about, in a line: what the latest of its runs said, for what all have in common leaves much out. */
+/** The title of a group: the error of its latest run, because what all its errors have in common leaves out too much. */
 export function groupTitle(by: Grouping, group: LetterGroup): string {
   if (by === 'task') return group.taskName ?? group.key.slice(0, 13)
   return group.sample.message ?? group.pattern ?? group.code ?? 'no error message'

@@ -19,7 +19,7 @@ interface GroupListProps {
   readonly onAct: (key: string, act: LetterPanel) => void
 }
 
-/** The largest first. One of them may be open and shows its runs. */
+/** The groups, largest first. An opened group shows its runs. */
 export function GroupList({ groups, by, around, opened, onOpen, onAct }: GroupListProps) {
   return (
     <ul className={classes.groups} aria-label="Groups">

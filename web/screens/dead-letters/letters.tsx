@@ -13,7 +13,7 @@ import { tell, tellFailure } from '../../components/toast.tsx'
 import { useUntilFound } from '../../components/until-found.ts'
 import classes from './dead-letters.module.css'
 
-/** The runs of a group, the latest first, each to be run again or dismissed by itself. */
+/** The runs of a group, latest first, each with its own actions. */
 export function Letters({ filter }: { readonly filter: LetterFilter }) {
   const query = useInfiniteQuery(lettersQuery(filter))
   const letters = query.data?.pages.flatMap(({ items }) => items) ?? []

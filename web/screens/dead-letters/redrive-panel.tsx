@@ -1,4 +1,4 @@
-/** Runs dead letters again: counted by the server first, then begun at a rate. */
+/** Redrives dead letters: the server counts them first, then runs them again at a rate. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
@@ -16,7 +16,7 @@ const USUAL_RATE = 10
 
 export interface LetterPanelProps {
   readonly filter: LetterFilter
-  /** Only these; all that is shown when there is none. */
+  /** The group to redrive; all listed dead letters if undefined. */
   readonly group?: LetterGroup
   readonly by: Grouping
   readonly onClose: () => void

@@ -19,11 +19,11 @@ const LOOKS_LIKE: Readonly<Record<Redrive['state'], AnyState>> = {
   expired: 'timed_out',
 }
 
-/** The latest redrives, and how far each has come. */
+/** The latest redrives and their progress. */
 export function Redrives() {
   const { data: redrives = [], refetch } = useQuery(redrivesQuery)
   const redriven = redrives.reduce((sum, item) => sum + item.redriven, 0)
-  // What was run again is off the list: each step of a redrive changes it.
+  // Redriven runs leave the list, so each step of a redrive changes it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the count says that the list is another one.
   useEffect(() => {
     void queryClient.invalidateQueries({ queryKey: letterKeys.all })

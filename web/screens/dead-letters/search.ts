@@ -1,4 +1,4 @@
-/** What the list of dead letters is narrowed down to, and what of it is open, as it stands in the address. */
+/** Filters and open parts of the list of dead letters in the address. */
 import { choiceIn, type RawSearch, type RowSearch, rowIn, textIn } from '../../app/search.ts'
 import { SPANS, type Span } from '../../components/span.ts'
 
@@ -11,11 +11,11 @@ export type LetterPanel = (typeof LETTER_PANELS)[number]
 export interface LetterSearch extends RowSearch {
   readonly by?: Grouping
   readonly since?: Span
-  /** Only those of one task. */
+  /** Only dead letters of this task. */
   readonly task?: string
-  /** The group that is open, by its key. */
+  /** Key of the open group. */
   readonly group?: string
-  /** What is asked for: of the open group, or of all that is shown. */
+  /** The open panel, for the open group or for the whole list. */
   readonly panel?: LetterPanel
 }
 

@@ -1,4 +1,4 @@
-/** One file: what it is, and which tasks use it. */
+/** One file: its properties and the tasks that use it. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'

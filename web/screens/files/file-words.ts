@@ -1,4 +1,4 @@
-/** Files in words: how large they are and what they contain. */
+/** Describes the size and content of files. */
 import type { StoredFile } from '../../api/wire.ts'
 
 const STEP = 1024
@@ -32,7 +32,7 @@ export function kindWords({
   return detail === null ? KINDS[kind] : `${KINDS[kind]}, ${detail}`
 }
 
-/** How it stands with the upload. */
+/** The state of the upload. */
 export function stateWords({
   state,
   receivedBytes,

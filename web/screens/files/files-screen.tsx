@@ -1,4 +1,4 @@
-/** The files of a project, newest first, and where new ones are dropped. */
+/** The files of a project, newest first, and the drop zone for new ones. */
 import { NativeSelect } from '@mantine/core'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'

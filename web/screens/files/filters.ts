@@ -1,4 +1,4 @@
-/** What the list of files is narrowed down to, as it stands in the address. */
+/** Filters of the list of files in the address. */
 import type { StoredFile } from '../../api/wire.ts'
 import { choiceIn, type RawSearch, textIn } from '../../app/search.ts'
 

@@ -1,4 +1,4 @@
-/** Where files are dropped or chosen, and how far their uploads are. */
+/** The drop zone and the progress of uploads. */
 import { Button, Progress } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { type DragEvent, useEffect, useRef, useState } from 'react'
@@ -19,7 +19,7 @@ interface Upload {
 }
 
 interface UploadsProps {
-  /** Told about each file that is ready. */
+  /** Called for each file that is ready. */
   readonly onReady?: (file: StoredFile) => void
 }
 
@@ -108,7 +108,7 @@ function UploadRow({ upload, onCancel }: { readonly upload: Upload; readonly onC
   )
 }
 
-/** Uploads that were begun on this page. Leaving it ends those in progress. */
+/** Uploads started on this page. Leaving the page cancels those in progress. */
 function useUploads(onReady: UploadsProps['onReady']) {
   const [uploads, setUploads] = useState<readonly Upload[]>([])
   const running = useRef(new Map<number, AbortController>())

@@ -67,7 +67,7 @@ function NodeRow({ node }: { readonly node: Node }) {
   )
 }
 
-/** What a worker of a user offers: `exec http · /usr/bin/rsync · resize crop · gpu · queue images`. */
+/** What a user's worker offers: `exec http · /usr/bin/rsync · resize crop · gpu · queue images`. */
 function offerOf({ actions, commands, handlers, labels, queues }: NonNullable<Node['offers']>): string {
   const lists = [actions, commands, handlers, labels].map((list) => list.join(' '))
   const words = [...lists, queues ? `queue ${queues.join(' ')}` : '']

@@ -1,4 +1,4 @@
-/** Who does the work: the processes, what each holds, and which slices of the agenda they watch. */
+/** Nodes and workers: what each one holds, and which shards of the agenda it watches. */
 import { useQuery } from '@tanstack/react-query'
 import { type Node, nodesQuery, shardsQuery } from '../../api/overview.ts'
 import { Failure } from '../../components/failure.tsx'

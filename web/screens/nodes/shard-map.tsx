@@ -1,4 +1,7 @@
-/** The slices of the agenda, one square each. A square's letter says who watches it; one without is watched by nobody. */
+/**
+ * The shards of the agenda, one square each. The letter names the node that watches the shard; a square without a letter is
+ * watched by no node.
+ */
 import type { Node, Shard } from '../../api/overview.ts'
 import { Panel } from '../../components/panel.tsx'
 import classes from './nodes-screen.module.css'

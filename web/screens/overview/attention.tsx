@@ -1,4 +1,4 @@
-/** What somebody should look at, worst first, each with the way there. */
+/** What needs attention, worst first, each with a link to where it can be resolved. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { REFUSED_WORDS } from '../../../src/core/ledger/refusal-report.ts'
@@ -120,7 +120,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
 const timesInARow = ({ count, atLeast }: { readonly count: number; readonly atLeast: boolean }): string =>
   count === 1 && !atLeast ? 'once' : `${atLeast ? 'at least ' : ''}${formatCount(count)} times in a row`
 
-/** What PostgreSQL does not take: nothing else waits for it, but somebody has to see to it. */
+/** Rows that PostgreSQL rejects: nothing else waits for them, but somebody has to look at them. */
 function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['refused'] }) {
   return (
     <>
@@ -142,7 +142,7 @@ function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['
   )
 }
 
-/** Targets that are left alone: their runs wait. */
+/** Targets with an open circuit: their runs wait. */
 function Circuits({ circuits: { items, ...counted } }: { readonly circuits: Stats['circuits'] }) {
   return (
     <>

@@ -9,7 +9,7 @@ interface AxisProps {
   readonly range: ChartRange
 }
 
-/** Instants that a chart begins, goes half way and ends with, and their zone. */
+/** The first, middle and last instant of a chart, and their zone. */
 export function Axis({ steps, range }: AxisProps) {
   const zone = useShownZone(null)
   const [first, middle, last] = [steps[0], steps[Math.floor(steps.length / 2)], steps.at(-1)]
@@ -25,21 +25,21 @@ export function Axis({ steps, range }: AxisProps) {
   )
 }
 
-/** The day is said where a chart shows more than one. */
+/** Shows the day if the chart covers more than one. */
 function tick(at: string, zone: string, range: ChartRange): string {
   const ms = Date.parse(at)
   if (range === '1h' || range === '5h') return formatClock(ms, zone, 'minute')
   return formatInstant(ms, zone, { now: serverNow() }).replace(` ${zoneWord(zone)}`, '')
 }
 
-/** When a step began, as it is said on hover. */
+/** When a step began, shown on hover. */
 export const stepWords = (at: string, zone: string, range: ChartRange): string =>
   `${range === '1h' ? '' : 'from '}${tick(at, zone, range)} ${zoneWord(zone)}`
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** How long each bar stands for. */
+/** The duration that each bar covers. */
 export function barWords(steps: AxisProps['steps']): string {
   const ms = Date.parse(steps[1]?.at ?? '') - Date.parse(steps[0]?.at ?? '')
   if (Number.isNaN(ms)) return ''
@@ -49,7 +49,7 @@ export function barWords(steps: AxisProps['steps']): string {
 
 interface KeyProps {
   readonly colour: string
-  /** How what it stands for is drawn. */
+  /** How the entry of the legend is drawn. */
   readonly look?: 'solid' | 'hatched' | 'hollow' | 'line' | 'dashed'
   readonly children: React.ReactNode
 }

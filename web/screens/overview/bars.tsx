@@ -1,4 +1,4 @@
-/** A bar for each step, of one or several parts on top of one another. Each says on hover what it stands for. */
+/** A bar chart with one stacked bar for each step, described on hover. */
 import type { ReactNode } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { Chart, HEIGHT, WIDTH } from './chart.tsx'
@@ -9,7 +9,7 @@ export interface BarPart {
   readonly key: string
   readonly value: number
   readonly fill: string
-  /** Drawn around it, where it is not filled. */
+  /** Colour of the outline of a part that is not filled. */
   readonly stroke?: string
 }
 
@@ -20,12 +20,12 @@ export interface Bar {
 }
 
 const GAP = 1.5
-/** What happened once must not vanish beside what happened thousands of times. */
+/** A single event must stay visible beside thousands. */
 const LEAST_HEIGHT = 2
 
 interface BarsProps {
   readonly bars: readonly Bar[]
-  /** What the chart shows, as a sentence for those who do not see it. */
+  /** A description of the chart for screen readers. */
   readonly label: string
   readonly axis: ReactNode
 }

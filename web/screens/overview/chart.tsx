@@ -1,25 +1,25 @@
 import type { ReactNode } from 'react'
 import classes from './charts.module.css'
 
-/** How charts are drawn, whatever their size on the screen. */
+/** Internal coordinates of charts, independent of their size on the screen. */
 export const WIDTH = 600
 export const HEIGHT = 120
 
-/** A line across a chart: what it stands for, and how high it is, from 0 to 1. */
+/** A horizontal grid line: its label and its height, from 0 to 1. */
 export interface ChartLine {
   readonly label: string
   readonly height: number
 }
 
 interface ChartProps {
-  /** What the chart shows, as a sentence for those who do not see it. */
+  /** A description of the chart for screen readers. */
   readonly label: string
   readonly lines: readonly ChartLine[]
   readonly axis: ReactNode
   readonly children: ReactNode
 }
 
-/** A drawing over lines that say how much is how high. */
+/** A drawing over labelled grid lines. */
 export function Chart({ label, lines, axis, children }: ChartProps) {
   return (
     <div className={classes.scaled}>

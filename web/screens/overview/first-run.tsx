@@ -1,4 +1,4 @@
-/** Nothing is there yet: two tasks to begin with, and the same from a terminal. */
+/** Shown while there are no tasks: two tasks to start with, and the equivalent commands. */
 import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
@@ -31,7 +31,7 @@ export function FirstRun() {
       await navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
     },
   })
-  // Whoever started Belfry from its folder, or has it among the packages of a project, has no `belfry` on the path.
+  // With Belfry in a checkout or among a project's packages, `belfry` is not on the PATH.
   const command = shellLine([
     ['npx'],
     ...createParts({ name: 'hello', ...RING }, { server: location.origin }),

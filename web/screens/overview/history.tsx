@@ -1,4 +1,4 @@
-/** How runs ended and how late they began, over the range that the address chooses. */
+/** Results and lateness of runs over the range that the address names. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { historyQuery, type Steps } from '../../api/overview.ts'
@@ -12,7 +12,7 @@ import { ThroughputChart } from './throughput-chart.tsx'
 
 const route = getRouteApi('/')
 
-/** The last hour comes with the overview itself; longer ranges are asked for. */
+/** The overview already includes the last hour; longer ranges are requested. */
 export function History({ minutes }: { readonly minutes: Steps }) {
   const { range = '1h' } = route.useSearch()
   const { data, error } = useQuery({
@@ -41,7 +41,7 @@ function Ranges({ chosen }: { readonly chosen: ChartRange }) {
           key={range}
           to="/"
           search={range === '1h' ? {} : { range }}
-          // Otherwise every range is a link to this page, and so said to be the current one.
+          // Otherwise every range would count as a link to the current page.
           activeOptions={{ exact: true }}
           aria-current={range === chosen ? 'page' : undefined}
           replace

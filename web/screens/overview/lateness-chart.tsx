@@ -12,7 +12,7 @@ interface LatenessChartProps {
   readonly range: ChartRange
 }
 
-/** How late runs began, step by step, on a scale on which each line is ten times the one below. */
+/** Lateness of runs in each step, on a logarithmic scale. */
 export function LatenessChart({ steps, range }: LatenessChartProps) {
   const known = steps.flatMap(({ latenessMs }) => (latenessMs === null ? [] : [latenessMs]))
   if (known.length === 0) return <p className={classes.empty}>No runs started in this period.</p>
@@ -46,7 +46,7 @@ export function LatenessChart({ steps, range }: LatenessChartProps) {
   )
 }
 
-/** A line through the steps in which something began; a step wide where one stands alone. */
+/** A line through the steps in which a run started; a horizontal dash for a step without neighbours. */
 function pathOf(steps: Steps, field: 'p50' | 'p99', top: number): string {
   const step = WIDTH / steps.length
   return steps

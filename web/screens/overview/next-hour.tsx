@@ -6,7 +6,7 @@ import { Axis, barWords } from './axis.tsx'
 import { Bars } from './bars.tsx'
 import classes from './charts.module.css'
 
-/** What is planned, minute by minute. Drawn in the colour of what is scheduled: none of it has happened. */
+/** Planned runs, minute by minute, in the colour of scheduled runs because none has started yet. */
 export function NextHour({ next }: { readonly next: Stats['next'] }) {
   const zone = useShownZone(null)
   const total = next.minutes.reduce((sum, { count }) => sum + count, 0)

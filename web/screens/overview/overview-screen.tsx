@@ -1,4 +1,4 @@
-/** Is everything on time? And before there is anything: how to begin. */
+/** The overview: whether everything is on time, or, before there are tasks, how to start. */
 import { useQuery } from '@tanstack/react-query'
 import { type Stats, statsQuery } from '../../api/overview.ts'
 import { Failure } from '../../components/failure.tsx'
@@ -21,12 +21,12 @@ export function OverviewScreen() {
   return <Overview stats={stats} error={error} />
 }
 
-/** No task is there, and none has left a trace within the last day. */
+/** Whether there are no tasks and no runs within the last day. */
 function isUntouched({ tasks, lastDay }: Stats): boolean {
   return tasks.total.count === 0 && lastDay.completed + lastDay.permanentlyFailed + lastDay.skipped === 0
 }
 
-/** While the server cannot tell how things stand, it says why in place of the verdict. */
+/** If the server cannot provide statistics, the reason takes the place of the verdict. */
 function Overview({ stats, error }: { readonly stats: Stats; readonly error: unknown }) {
   return (
     <div className={classes.screen}>
@@ -47,7 +47,7 @@ function Overview({ stats, error }: { readonly stats: Stats; readonly error: unk
   )
 }
 
-/** One sentence, made by the server of what it has counted. */
+/** One sentence, written by the server from its counts. */
 function Verdict({ stats: { verdict } }: { readonly stats: Stats }) {
   return (
     <h1 className={classes.verdict} data-fine={verdict.isFine}>

@@ -1,9 +1,9 @@
-/** Scales of charts: the lines that are drawn and named, and where a value stands between the lowest and the highest. */
+/** Scales of charts: their grid lines, and the position of a value between the lowest and the highest line. */
 
 const LEAST_MS = 1
 const FEWEST_LINES = 3
 
-/** A scale for durations: 1 ms, 10 ms, … up to the first line that is not below the highest value. */
+/** Grid lines for durations: 1 ms, 10 ms, and so on up to the first that is not below the highest value. */
 export function decadesOf(highestMs: number): number[] {
   const lines = [LEAST_MS]
   while ((lines.at(-1) ?? 0) < highestMs || lines.length < FEWEST_LINES)
@@ -11,7 +11,7 @@ export function decadesOf(highestMs: number): number[] {
   return lines
 }
 
-/** Where a duration stands between the lowest line and the highest, from 0 to 1. */
+/** The position of a duration between the lowest and the highest line, from 0 to 1. */
 export function logHeight(ms: number, topMs: number): number {
   const height = Math.log10(Math.max(ms, LEAST_MS) / LEAST_MS) / Math.log10(topMs / LEAST_MS)
   return Math.min(1, Math.max(0, height))
@@ -19,7 +19,10 @@ export function logHeight(ms: number, topMs: number): number {
 
 const ROUND = [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10]
 
-/** A scale for counts: nothing, the first round number that is not below the highest value, and half of it where that is one. */
+/**
+ * Grid lines for counts: zero, the first round number that is not below the highest value, and its half if that is a whole
+ * number.
+ */
 export function countsTo(highest: number): number[] {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, highest)))
   const tops = ROUND.map((step) => Math.round(step * power * 10) / 10).filter(Number.isInteger)

@@ -17,14 +17,14 @@ const PARTS = [
   { field: 'cancelled', state: 'cancelled', look: 'hollow' },
 ] as const
 
-/** Grey stands for two states: one of them is hatched, the other hollow. */
+/** Two states are grey: one is hatched, the other hollow. */
 function paintOf({ state, look }: (typeof PARTS)[number]): Pick<BarPart, 'fill' | 'stroke'> {
   const colour = `var(${LOOKS[state].colour})`
   if (look === 'hatched') return { fill: HATCHED }
   return look === 'hollow' ? { fill: 'none', stroke: colour } : { fill: colour }
 }
 
-/** The list of runs knows no five hours; a day holds them. */
+/** The list of runs has no filter of five hours, so the link uses a day. */
 const SINCE = { '1h': '1h', '5h': '24h', '24h': '24h', '7d': '7d' } as const
 
 interface ThroughputChartProps {
@@ -32,7 +32,7 @@ interface ThroughputChartProps {
   readonly range: ChartRange
 }
 
-/** What ended in each step, and how. */
+/** How many runs ended in each step, by result. */
 export function ThroughputChart({ steps, range }: ThroughputChartProps) {
   const zone = useShownZone(null)
   const totals = PARTS.map((part) => ({

@@ -1,4 +1,4 @@
-/** The numbers that matter, each a way to exactly the things it counts. */
+/** Key figures, each with a link to what it counts. */
 import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { formatCount, formatDuration, formatShare } from '../../../src/core/words/time.ts'
@@ -6,7 +6,7 @@ import type { Counted, Stats } from '../../api/overview.ts'
 import classes from './tiles.module.css'
 
 const SOON_MINUTES = 5
-/** With a no-break space: a tile on a phone is narrow. */
+/** With a no-break space, because tiles on phones are narrow. */
 const DAY = '24\u00a0h'
 
 export function Tiles({ stats }: { readonly stats: Stats }) {
@@ -52,7 +52,7 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
   )
 }
 
-/** A count that stopped at a bound says so. */
+/** Marks a count that stopped at its bound. */
 export const count = ({ count, atLeast }: Counted): string => `${formatCount(count)}${atLeast ? '+' : ''}`
 
 interface TileProps {

@@ -11,7 +11,7 @@ interface LimitPanelProps {
   readonly onClose: () => void
 }
 
-/** Sets how many runs of a queue may be in progress, and how many may start. */
+/** Sets the concurrency and rate limits of a queue. */
 export function LimitPanel({ queue: { name, ...queue }, onClose }: LimitPanelProps) {
   const [text, setText] = useState(() => ({
     limit: String(queue.concurrencyLimit ?? ''),

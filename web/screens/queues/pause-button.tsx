@@ -4,7 +4,7 @@ import type { Queue } from '../../api/wire.ts'
 import { Icon } from '../../components/icon.tsx'
 import { tell, tellFailure } from '../../components/toast.tsx'
 
-/** Pausing and resuming are each other's undo, so neither asks first. */
+/** Pausing and resuming undo each other, so neither asks for confirmation. */
 async function toggle({ name, isPaused }: Queue): Promise<void> {
   try {
     await (isPaused ? resumeQueue : pauseQueue)(name)

@@ -1,4 +1,4 @@
-/** One queue: whether its runs start, what its limits are, and which runs wait. */
+/** One queue: its state, its limits and its waiting runs. */
 import { Button } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'

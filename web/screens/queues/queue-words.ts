@@ -1,16 +1,16 @@
-/** How a queue stands, in words. */
+/** Describes the state of a queue. */
 import { rateGapMs } from '../../../src/core/values/rate.ts'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
 import type { Queue } from '../../api/wire.ts'
 import type { AnyState } from '../../components/state.ts'
 
-/** The server counts what waits up to this. */
+/** The server counts waiting runs up to this number. */
 const COUNTED = 10_000
 
 export const waitingWords = ({ waiting }: Pick<Queue, 'waiting'>): string =>
   `${formatCount(waiting)}${waiting >= COUNTED ? '+' : ''}`
 
-/** Runs in progress are counted where there is a limit. */
+/** Running runs are counted only if the queue has a limit. */
 export const runningWords = ({ running, concurrencyLimit }: Queue): string =>
   concurrencyLimit === null ? 'no limit' : `${formatCount(running ?? 0)} / ${formatCount(concurrencyLimit)}`
 
@@ -21,7 +21,7 @@ export function stateOf({ isPaused, running, concurrencyLimit }: Queue): { state
   return isFull ? { state: 'pending', text: 'full' } : { state: 'completed', text: 'open' }
 }
 
-/** How long its rate takes for what waits; null where nothing says so. */
+/** How long the queue's rate limit takes to start all waiting runs; null without such a limit. */
 export function drainWords({ isPaused, waiting, rate }: Queue): string | null {
   if (isPaused || waiting === 0 || rate === null) return null
   const words = formatDuration(Math.ceil((waiting * rateGapMs(rate)) / 1_000) * 1_000)

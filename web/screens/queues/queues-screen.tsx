@@ -1,4 +1,4 @@
-/** Where due runs wait for a worker, by name. */
+/** The queues of the project, by name. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useMay } from '../../api/me.ts'
@@ -17,7 +17,7 @@ import { PauseButton } from './pause-button.tsx'
 import { runningWords, stateOf, waitingWords } from './queue-words.ts'
 
 const route = getRouteApi('/queues')
-/** No stream carries what waits. */
+/** The event stream does not carry counts of waiting runs, so they are polled. */
 export const LOOK_AGAIN_MS = 3_000
 const COLUMNS = ['State', 'Queue', 'Waiting', 'Oldest due', 'Running / limit', 'Rate'] as const
 

@@ -1,4 +1,4 @@
-/** Every attempt with what was sent, what was answered and what went wrong; the last one is open. */
+/** Every attempt with its request, its response and its error. The last one is expanded. */
 
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -37,7 +37,7 @@ export function Attempts({ run, task, zone }: AttemptsProps) {
   )
 }
 
-/** What this run asks for: what its own version of the task says, and what was changed for it alone. */
+/** The request of this run: the action of its task version with the run's overrides. */
 function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: Task | undefined }) {
   if (run.action === null) return null
   const sent = requestText(run.action)
@@ -63,7 +63,7 @@ function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: 
   )
 }
 
-/** As the page of nodes calls it, for as long as that knows it, and to those who may see that page. */
+/** The name from the nodes page, if that still knows the worker and the user may see that page. */
 function WorkerName({ id }: { readonly id: string | null }) {
   const mayInspect = useMay()('inspect')
   const { data } = useQuery({ ...nodesQuery, refetchInterval: false, enabled: id !== null && mayInspect })
@@ -78,7 +78,7 @@ function WorkerName({ id }: { readonly id: string | null }) {
   )
 }
 
-/** A worker that is lost tells nobody what it had begun. */
+/** A lost worker has reported nothing, so it is unknown whether the attempt started. */
 const neverStarted = ({ outcome }: Attempt) => (outcome === 'worker_lost' ? 'unknown' : 'never')
 
 interface AttemptPartProps {

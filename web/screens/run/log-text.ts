@@ -1,4 +1,4 @@
-/** The log of a handler as text. */
+/** Formats the log of a handler as text. */
 import { memberOf } from '../../../src/core/words/outcome.ts'
 import { formatClock } from '../../../src/core/words/time.ts'
 
@@ -8,7 +8,7 @@ export interface LogLine {
   readonly message: string
 }
 
-/** The lines that an output holds; null when it is not that of a handler that wrote some. */
+/** The log lines in an output; null if the output is not that of a handler that logged. */
 export function logLines(output: unknown): readonly LogLine[] | null {
   const log = memberOf(output, 'log')
   return Array.isArray(log) && log.every(isLine) ? log : null
@@ -17,7 +17,7 @@ export function logLines(output: unknown): readonly LogLine[] | null {
 const isLine = (line: unknown): line is LogLine =>
   ['at', 'level', 'message'].every((name) => typeof memberOf(line, name) === 'string')
 
-/** `09:00:00.120  warn  what it said`; further lines of one message stand below its beginning. */
+/** `09:00:00.120  warn  message`; further lines of a message are indented. */
 export function logText(lines: readonly LogLine[], zone: string): string {
   return lines
     .map(({ at, level, message }) => {

@@ -1,4 +1,4 @@
-/** What an attempt left: the answer to a request, the result and the log of a handler, or whatever else it is. */
+/** The output of an attempt: the response to a request, the result and log of a handler, or anything else. */
 import { memberOf } from '../../../src/core/words/outcome.ts'
 import { zoneWord } from '../../../src/core/words/time.ts'
 import type { Attempt } from '../../api/wire.ts'
@@ -36,7 +36,7 @@ export function Output({ attempt, zone }: OutputProps) {
   )
 }
 
-/** A handler's result, and the lines that it wrote. */
+/** The result of a handler and its log. */
 function Handled({ attempt: { runId, number, output }, zone }: OutputProps) {
   const shown = useShownZone(zone)
   const { log: _, ...rest } = output as Record<string, unknown>

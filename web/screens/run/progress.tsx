@@ -8,7 +8,7 @@ interface ProgressProps {
   readonly zone: string | null
 }
 
-/** How far a handler says that it is. */
+/** Progress as a handler reports it. */
 export function Progress({ progress: { fraction, message, at }, zone }: ProgressProps) {
   const percent = fraction === null ? null : Math.round(fraction * 100)
   return (

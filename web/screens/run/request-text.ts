@@ -1,7 +1,7 @@
-/** What a run sends, as text. Secrets are masked by the server. */
+/** Formats the request of a run as text. The server masks secrets. */
 import type { Action } from '../../api/wire.ts'
 
-/** Headers and body as they go out, without what Belfry adds itself. */
+/** Headers and body as sent, without what Belfry adds. */
 export function requestText(action: Action): string {
   if (action.type === 'sleep' || action.type === 'ping') return ''
   if (action.type === 'handler')

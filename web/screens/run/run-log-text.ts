@@ -1,10 +1,8 @@
-/** The log of a run as text. */
+/** Formats the log of a run as text. */
 import { formatClock } from '../../../src/core/words/time.ts'
 import type { LogLine } from '../../api/wire.ts'
 
-/**
- * `09:00:00.120  stderr  what it said`. Parts of one line stand together, and where there are several attempts each is announced.
- */
+/** `09:00:00.120  stderr  message`. Parts of one line are joined, and with several attempts each one gets a heading. */
 export function runLogText(lines: readonly LogLine[], zone: string): string {
   const rows: string[] = []
   const hasSeveral = new Set(lines.map(({ attempt }) => attempt)).size > 1

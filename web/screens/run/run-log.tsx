@@ -1,4 +1,4 @@
-/** What the attempts of a run wrote, as they write it. */
+/** The log of a run's attempts, updated while they write it. */
 import { useEffect, useState } from 'react'
 import { zoneWord } from '../../../src/core/words/time.ts'
 import { chosenProject } from '../../api/chosen-project.ts'
@@ -11,10 +11,10 @@ import { TextView } from '../../components/text-view.tsx'
 import { runLogText } from './run-log-text.ts'
 import classes from './run-screen.module.css'
 
-/** More lines than these slow a browser down; the newest are shown, and a link leads to all of them. */
+/** More lines slow down a browser, so only the newest are shown, with a link to the whole log. */
 const MAX_LINES = 20_000
 const REOPEN_MS = 2_000
-/** A stream that is refused is opened again this often before any line comes, each time later. */
+/** Maximum number of times to reopen a refused stream before its first line, with increasing delays. */
 const MOST_REFUSED = 10
 
 interface RunLogProps {
@@ -56,7 +56,7 @@ interface Followed {
 
 const NOTHING: Followed = { lines: [], isWhole: true }
 
-/** Lines as they come. The stream ends with the run; one that breaks goes on behind the last line. */
+/** Follows the log. The stream ends with the run; a broken one continues after the last line. */
 function useLog(runId: string): Followed {
   const [followed, setFollowed] = useState(NOTHING)
   useEffect(() => {
@@ -76,7 +76,7 @@ function useLog(runId: string): Followed {
         source?.close()
         if ((JSON.parse(data) as LogEnd).reason !== 'ended') reopening = setTimeout(open, REOPEN_MS)
       })
-      // The browser opens a broken stream again by itself, but not one that was refused, as by a proxy without its server.
+      // The browser reopens a broken stream by itself, but not a refused one, such as when a proxy cannot reach its server.
       source.onerror = () => {
         if (source?.readyState !== EventSource.CLOSED || ++refused > MOST_REFUSED) return
         reopening = setTimeout(open, refused * REOPEN_MS)
@@ -91,7 +91,7 @@ function useLog(runId: string): Followed {
   return followed
 }
 
-/** The note of what was omitted comes again with a new count, in the place of the one before. */
+/** The note about omitted lines arrives again with a new count and replaces the previous one. */
 function withMore({ lines, isWhole }: Followed, more: readonly LogLine[]): Followed {
   const renewed = new Set(more.map(({ id }) => id))
   const all = [...lines.filter(({ id }) => !renewed.has(id)), ...more]

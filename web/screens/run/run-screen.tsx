@@ -1,4 +1,4 @@
-/** One run: from the due instant to the result, attempt by attempt. */
+/** One run, from its due time to its result, with all attempts. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
@@ -29,7 +29,7 @@ import { Timeline } from './timeline.tsx'
 import { Waiting } from './waiting.tsx'
 
 const route = getRouteApi('/runs/$runId')
-/** What an attempt in progress says of itself comes over no stream: it is asked for. */
+/** The event stream does not carry the progress of an attempt, so it is polled. */
 const PROGRESS_MS = 2_000
 
 export function RunScreen() {

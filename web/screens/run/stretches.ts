@@ -1,4 +1,4 @@
-/** What a run spent its time with, from the instant it was due: being late, attempts, waiting for the next one. */
+/** Divides the time of a run since it was due into lateness, attempts and waits between them. */
 import type { RunWithAttempts } from '../../api/wire.ts'
 import type { AnyState } from '../../components/state.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The life of a run on one line: lateness, attempts and the waits between them, each as wide as it took, with
- * a least width so that nothing vanishes. What is drawn is also said, for those who do not see it.
+ * The timeline of a run: lateness, attempts and the waits between them, with widths in proportion to their durations and a
+ * minimum width. A description is provided for screen readers.
  */
 
 import { formatClock, formatDuration, zoneWord } from '../../../src/core/words/time.ts'

@@ -6,7 +6,7 @@ import { Panel } from '../../components/panel.tsx'
 import { Sentence } from '../../components/sentence.tsx'
 import classes from './run-screen.module.css'
 
-/** What a run waits for changes without a change of the run. */
+/** The reason can change without a change of the run, so it is polled. */
 const ASK_AGAIN_MS = 3_000
 
 interface WaitingProps {
@@ -14,7 +14,7 @@ interface WaitingProps {
   readonly task: Task
 }
 
-/** Why a run that is due has not started: its target, its queue, a worker. */
+/** Why a run that is due has not started: its target, its queue or missing workers. */
 export function Waiting({ run, task }: WaitingProps) {
   const { data } = useQuery({ ...whyQuery(task), refetchInterval: ASK_AGAIN_MS })
   if (!data || data.facts.runId !== run.id || data.code === 'starting') return null

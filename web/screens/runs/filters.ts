@@ -1,4 +1,4 @@
-/** What the list of runs is narrowed down to, as it stands in the address. */
+/** Filters of the list of runs in the address. */
 import { RUN_STATES } from '../../../src/core/run/run.ts'
 import type { RunState } from '../../api/wire.ts'
 import { choiceIn, type RawSearch } from '../../app/search.ts'

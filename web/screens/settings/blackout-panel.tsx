@@ -1,4 +1,4 @@
-/** A window in which nothing starts by time: once, on days of the week, or by a cron expression. */
+/** A blackout: a window in which no scheduled run starts, either once, on days of the week, or by a cron expression. */
 import { Chip, NativeSelect, SegmentedControl } from '@mantine/core'
 import '@mantine/core/styles/Chip.css'
 import '@mantine/core/styles/SegmentedControl.css'
@@ -135,14 +135,14 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-/** What is still to be said before there is a window. */
+/** What is still missing for a valid window. */
 function missingOf({ name, kind, from, to, days }: Fields): string | null {
   if (name.trim() === '') return 'Enter a name.'
   if (kind === 'range' && (from === '' || to === '')) return 'Choose a start and an end.'
   return kind === 'weekly' && days.length === 0 ? 'Choose the days on which it starts.' : null
 }
 
-/** Until all of it is right there may be nothing to say. */
+/** While the fields are incomplete there may be no description. */
 function wordsOf(fields: Fields): string {
   if (fields.kind === 'range') return 'Between these two times'
   try {

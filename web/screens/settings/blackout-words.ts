@@ -1,11 +1,11 @@
-/** Windows of blackouts in words. */
+/** Describes the windows of blackouts. */
 import { describeSchedule } from '../../../src/core/schedule/describe.ts'
 import { zoneWord } from '../../../src/core/words/time.ts'
 import type { Blackout } from '../../api/wire.ts'
 
 type Window = Blackout['window']
 
-/** The clock that a window goes by; none for one between two instants. */
+/** The time zone of a window; null for a window between two instants. */
 export const zoneOf = (window: Window): string | null =>
   window.type === 'range' ? null : (window.timezone ?? 'UTC')
 

@@ -12,7 +12,7 @@ import { windowWords, zoneOf } from './blackout-words.ts'
 import { usePanel } from './panel-in-address.ts'
 import { Row, SettingsList, Small } from './settings-list.tsx'
 
-/** Windows in which nothing of the project starts by time. */
+/** Windows in which no scheduled run of the project starts. */
 export function Blackouts() {
   const query = useQuery(blackoutsQuery)
   const panel = usePanel()

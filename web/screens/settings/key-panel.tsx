@@ -152,7 +152,7 @@ export function KeyPanel({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-/** A key that was just made. */
+/** Shows a key that was just created. */
 export function NewKey({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
   return <ShownOnce title="API key" label="Key" words="Copy the key now." text={text} onClose={onClose} />
 }

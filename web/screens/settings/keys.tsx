@@ -18,7 +18,10 @@ import { usePanel } from './panel-in-address.ts'
 import classes from './settings.module.css'
 import { type Act, Row, SettingsList, Small } from './settings-list.tsx'
 
-/** API keys. On a server without keys the first one comes from the command line: the dashboard would be locked out. */
+/**
+ * API keys. The first key of a server must be created on the command line, because creating it here would lock out the
+ * dashboard.
+ */
 export function Keys() {
   const { data: me } = useQuery(meQuery)
   return me?.kind === 'anonymous' ? <NoKeys /> : <KeyList />
@@ -79,7 +82,7 @@ function KeyList() {
   )
 }
 
-/** What the key is good for besides its role, a line each. */
+/** Restrictions of a key besides its role, one line each. */
 function narrowingWords({ queues, networks, limits }: ApiKey): string[] {
   const set = KEY_LIMIT_FIELDS.flatMap(({ name, unit }) => {
     const value = limits?.[name as keyof NonNullable<ApiKey['limits']>] ?? null

@@ -1,4 +1,4 @@
-/** The limits of a project as a form shows and reads them. */
+/** Converts the limits of a project to and from the fields of a form. */
 import type { Project, ProjectEdit } from '../../api/wire.ts'
 import { numberOf } from '../../components/typed.ts'
 
@@ -8,10 +8,10 @@ type LimitName = keyof Limits
 export interface LimitField {
   readonly name: LimitName
   readonly label: string
-  /** Stands behind its value where there is no room for the label. */
+  /** Shown after the value where there is no room for the label. */
   readonly unit: string
   readonly description: string
-  /** What is used of it, and of how many; null where that is not counted. */
+  /** The current use and the limit; null if use is not counted. */
   readonly used?: (project: Project) => { readonly value: number; readonly of: number } | null
 }
 
@@ -81,20 +81,20 @@ const NUMBERS: ReadonlySet<LimitName> = new Set([
   'maxPayloadBytes',
 ])
 
-/** Those that a key can have, too. */
+/** Limits that API keys can have, too. */
 export const KEY_LIMIT_FIELDS = LIMIT_FIELDS.filter(({ name }) =>
   ['requestRate', 'maxPayloadBytes', 'minPeriod', 'maxAhead'].includes(name),
 )
 
-/** Limits as they are answered; those that are not named are not set. */
+/** Limits in an answer; missing ones are not set. */
 type SetLimits = Readonly<Partial<Record<LimitName, string | number | null>>>
 export type TypedLimits = Readonly<Record<LimitName, string>>
 
-/** The limits as they stand in the form; nothing for no limit. */
+/** The limits as form fields; an empty string means no limit. */
 export const typedLimits = (limits: SetLimits): TypedLimits =>
   Object.fromEntries(LIMIT_FIELDS.map(({ name }) => [name, String(limits[name] ?? '')])) as TypedLimits
 
-/** What was changed, as the API takes it; null takes a limit away. */
+/** The changed limits for the API; null removes a limit. */
 export function limitsEdit(limits: SetLimits, typed: TypedLimits): NonNullable<ProjectEdit['limits']> {
   const before = typedLimits(limits)
   const changed = LIMIT_FIELDS.flatMap(({ name }) => {
@@ -105,7 +105,7 @@ export function limitsEdit(limits: SetLimits, typed: TypedLimits): NonNullable<P
   return Object.fromEntries(changed)
 }
 
-/** The same for the command line: a flag for each, of its name. */
+/** The changed limits as flags of the command line. */
 export const limitFlags = (edit: object): string[][] =>
   Object.entries(edit).map(([name, value]) => [
     `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,

@@ -8,11 +8,11 @@ interface LimitInputsProps {
   readonly typed: TypedLimits
   readonly onType: (typed: TypedLimits) => void
   readonly isReadOnly?: boolean
-  /** Below a field: what is used of it. */
+  /** Content below a field, such as its current use. */
   readonly below?: (field: LimitField) => ReactNode
 }
 
-/** A field for each limit; an empty one is no limit. */
+/** A field for each limit; empty means no limit. */
 export function LimitInputs({ fields, typed, onType, ...props }: LimitInputsProps) {
   return fields.map((field) => (
     <div key={field.name} className={classes.limit}>

@@ -7,7 +7,7 @@ import { LimitInputs } from './limit-inputs.tsx'
 import { ProjectForm, ProjectPart } from './project-form.tsx'
 import classes from './settings.module.css'
 
-/** What the project may use, and what it uses. */
+/** The limits of the project and how much of each is used. */
 export function Limits() {
   return (
     <ProjectPart title="Limits">
@@ -43,7 +43,7 @@ function LimitsForm({ project }: { readonly project: Project }) {
   )
 }
 
-/** How much of a limit is used, as a bar and in numbers. */
+/** The used part of a limit, as a bar and in numbers. */
 function Used({
   label,
   used,

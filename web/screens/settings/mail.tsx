@@ -4,7 +4,7 @@ import type { Project } from '../../api/wire.ts'
 import { TextField } from '../../components/text-field.tsx'
 import { ProjectForm, ProjectPart } from './project-form.tsx'
 
-/** Who sends the emails of the project, and through which server. */
+/** The sender of the project's emails, and its mail server. */
 export function Mail() {
   return (
     <ProjectPart title="Mail settings">

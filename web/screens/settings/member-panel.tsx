@@ -1,4 +1,4 @@
-/** Gives a person or a group a role, or another one. */
+/** Gives a role to a person or a group, or changes it. */
 import { SegmentedControl } from '@mantine/core'
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
@@ -42,7 +42,7 @@ const startOf = (member: Member | undefined): Fields =>
 
 interface MemberPanelProps {
   readonly scope: MemberScope
-  /** Whose role is changed; none for a new member. */
+  /** The member to change; undefined for a new one. */
   readonly member?: Member
   readonly onClose: () => void
 }

@@ -8,10 +8,10 @@ import { MemberPanel, whoOf } from './member-panel.tsx'
 import { usePanel } from './panel-in-address.ts'
 import { Row, SettingsList, Small } from './settings-list.tsx'
 
-/** Which people and groups have a role in the project. */
+/** The people and groups with a role in the project. */
 export const Members = () => <MemberList scope="project" />
 
-/** Which have a role in every project, also in those that are created later. */
+/** The people and groups with a role in every project, including future ones. */
 export const InstallationMembers = () => <MemberList scope="installation" />
 
 const TITLES = { project: 'Members', installation: 'Members of all projects' } as const

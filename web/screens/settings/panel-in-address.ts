@@ -1,13 +1,13 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
-/** Whether the panel of a section that adds something is open. The address says so; Back closes it. */
+/** Whether the section's panel for adding is open. The state is in the address, so that Back closes it. */
 export function usePanel() {
   const { panel } = useSearch({ from: '/settings/$section' })
   const navigate = useNavigate()
   const show = (isOpen: boolean) =>
     void navigate({
       to: '.',
-      // Undefined takes it out of the address.
+      // Undefined removes the parameter from the address.
       search: (before: Record<string, unknown>) =>
         ({ ...before, panel: isOpen ? 'new' : undefined }) as never,
       replace: !isOpen,

@@ -14,7 +14,7 @@ const nameOf = ({ email, name, subject }: Person): string => email ?? name ?? su
 const sessionWords = (count: number): string =>
   count === 1 ? '1 session' : `${count === 0 ? 'no' : formatCount(count)} sessions`
 
-/** Whoever has signed in with a company account, newest first. */
+/** Everyone who has signed in with a company account, newest first. */
 export function People() {
   const query = useInfiniteQuery(peopleQuery)
   const [asked, setAsked] = useState<Person | null>(null)
@@ -46,7 +46,7 @@ export function People() {
   )
 }
 
-/** Says what is missing, where that is known. */
+/** Says what is missing, if that is known. */
 export function NobodyYet() {
   const { data: methods } = useQuery(signInMethodsQuery)
   if (methods && methods.openid === null)

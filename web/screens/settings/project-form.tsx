@@ -1,4 +1,4 @@
-/** A part of what is set for the project, and the form that changes it. */
+/** A group of project settings with a form that changes them. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
@@ -33,9 +33,9 @@ export function ProjectPart({ title, children }: ProjectPanelProps) {
 }
 
 interface ProjectFormProps {
-  /** What differs from what is stored; null where nothing does. */
+  /** The changed settings; null if nothing has changed. */
   readonly edit: ProjectEdit | null
-  /** What is changed, such as `limits`. */
+  /** Name of the group, such as `limits`. */
   readonly what: string
   readonly isSettable: boolean
   readonly hint: string

@@ -24,7 +24,7 @@ export function readProjectsAgain(): void {
     void queryClient.invalidateQueries({ queryKey })
 }
 
-/** The projects that whoever is signed in has a role in. Admins of the installation also create and archive them. */
+/** The projects in which the signed-in user has a role. Admins of the installation can also create and archive projects. */
 export function Projects() {
   const { q } = route.useSearch()
   const navigate = useNavigate()
@@ -82,7 +82,7 @@ function ProjectList({ q }: ProjectListProps) {
   )
 }
 
-/** Those that can only be read; left out where there are none. */
+/** Archived projects, which are read-only; not shown if there are none. */
 function ArchivedProjects({ q }: ProjectListProps) {
   const query = useInfiniteQuery(projectPages(true, q))
   const isAdmin = useMay()('installation')

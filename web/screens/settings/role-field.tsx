@@ -15,7 +15,7 @@ interface RoleFieldProps<R extends Role> {
   readonly onRole: (role: R) => void
 }
 
-/** What somebody or something may do. */
+/** Chooses the role of a member or a key. */
 export function RoleField<R extends Role>({ roles, value, onRole }: RoleFieldProps<R>) {
   return (
     <NativeSelect

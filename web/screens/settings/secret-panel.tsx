@@ -1,4 +1,4 @@
-/** Sets the value of a secret. What is typed is kept nowhere: not in the address, not in the browser. */
+/** Sets the value of a secret. The typed value is not stored anywhere in the browser or the address. */
 import { PasswordInput } from '@mantine/core'
 import '@mantine/core/styles/PasswordInput.css'
 import { useState } from 'react'
@@ -10,7 +10,7 @@ import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 
 interface SecretPanelProps {
-  /** Of the secret that gets a new value; none for a new secret. */
+  /** The secret to change; undefined for a new one. */
   readonly name?: string
   readonly onClose: () => void
 }

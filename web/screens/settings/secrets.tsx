@@ -10,7 +10,7 @@ import { usePanel } from './panel-in-address.ts'
 import { SecretPanel } from './secret-panel.tsx'
 import { Row, SettingsList, Small } from './settings-list.tsx'
 
-/** Values that tasks refer to by name, and that nobody can read. */
+/** Secrets: values that tasks refer to by name and that nobody can read. */
 export function Secrets() {
   const query = useInfiniteQuery(secretsQuery)
   const panel = usePanel()

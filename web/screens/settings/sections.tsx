@@ -1,4 +1,4 @@
-/** What the settings are divided into, and who sees which part. */
+/** The sections of the settings and the access that each one needs. */
 import type { ComponentType } from 'react'
 import type { GrantedAccess } from '../../../src/core/access/role.ts'
 import type { SettingsSection } from '../../app/settings-sections.ts'
@@ -18,14 +18,14 @@ import { Subscriptions } from './subscriptions.tsx'
 
 interface Section {
   readonly label: string
-  /** The access that it needs. */
+  /** The access right that the section needs. */
   readonly needs: GrantedAccess
   readonly Content: ComponentType
 }
 
 type Sections = Readonly<Partial<Record<SettingsSection, Section>>>
 
-/** In the order of how often they are needed. */
+/** Ordered by how often they are needed. */
 export const OF_PROJECT: Sections = {
   blackouts: { label: 'Blackouts', needs: 'read', Content: Blackouts },
   subscriptions: { label: 'Subscriptions', needs: 'read', Content: Subscriptions },

@@ -1,4 +1,4 @@
-/** The lists that settings are made of. */
+/** Building blocks for the lists in the settings. */
 import { Button } from '@mantine/core'
 import type { ComponentProps, ReactNode } from 'react'
 import { Icon } from '../../components/icon.tsx'
@@ -12,14 +12,14 @@ interface SettingsListProps<T> {
   readonly items: readonly T[]
   readonly row: (item: T) => ReactNode
   readonly nothing: ReactNode
-  /** What the button says that adds one, for whoever may. */
+  /** Label of the button that adds an item, if the user may add one. */
   readonly add?: string | undefined
   readonly onAdd?: () => void
-  /** What lies over it. */
+  /** Content above the list. */
   readonly children?: ReactNode
 }
 
-/** Things of one kind, below one another, and a button that adds one. */
+/** A list of items and a button that adds one. */
 export function SettingsList<T>({ title, query, items, row, nothing, add, ...props }: SettingsListProps<T>) {
   const button = add && (
     <Button size="xs" variant="default" leftSection={<Icon name="plus" size={14} />} onClick={props.onAdd}>
@@ -44,18 +44,18 @@ export function SettingsList<T>({ title, query, items, row, nothing, add, ...pro
   )
 }
 
-/** The words of a button, and what it does. */
+/** The label of a button and its action. */
 export type Act = readonly [label: string, act: () => void]
 
 interface RowProps {
   readonly name: string
   /** What its buttons call it, where several have the same name. */
   readonly called?: string
-  /** Below the name, a line each. */
+  /** Lines below the name. */
   readonly about?: readonly ReactNode[]
-  /** What can be done to it. */
+  /** Actions on the item. */
   readonly acts?: readonly (Act | false)[]
-  /** How it stands. */
+  /** The state of the item. */
   readonly children?: ReactNode
 }
 
@@ -91,7 +91,7 @@ export function Row({ name, called = name, about = [], acts = [], children }: Ro
   )
 }
 
-/** A line of how something stands. */
+/** A line about the state of an item. */
 export function Small({ children }: { readonly children: ReactNode }) {
   return <span className={classes.small}>{children}</span>
 }

@@ -1,4 +1,4 @@
-/** The settings of the project and of the installation, a section at a time; which one is in the address. */
+/** The settings of the project and the installation, one section at a time. The address names the section. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { neededRole } from '../../../src/core/access/role.ts'

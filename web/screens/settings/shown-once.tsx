@@ -12,7 +12,7 @@ interface ShownOnceProps {
   readonly onClose: () => void
 }
 
-/** A secret that was just made, and that nobody can read later. */
+/** Shows a secret that was just created and that cannot be read later. */
 export function ShownOnce({ title, label, words, text, onClose }: ShownOnceProps) {
   return (
     <Dialog title={title} onClose={onClose}>

@@ -1,4 +1,4 @@
-/** A new subscription as a form shows and reads it. */
+/** Converts the form fields of a new subscription to the API's input. */
 import { AUDIT_ACTIONS, type AuditAction } from '../../../src/core/audit-log/audit-action.ts'
 import { ENDED_STATES } from '../../../src/core/run/run-event.ts'
 import type { SubscriptionInput } from '../../api/wire.ts'
@@ -7,7 +7,7 @@ import { given, listOf } from '../../components/typed.ts'
 
 type State = (typeof ENDED_STATES)[number]
 
-/** What events can be about. The audit log is followed by itself, and by admins. */
+/** Subjects of events. Audit log events need a separate subscription, and only admins can follow them. */
 export const ABOUT_WORDS = {
   runs: 'Runs that end',
   circuits: 'Circuits of targets that open or close',
@@ -38,7 +38,7 @@ export const CHOICES = {
   actions: AUDIT_ACTIONS.map((value) => ({ value, label: value })),
 } as const
 
-/** What was chosen for events of another kind is left out. */
+/** Filters chosen for another subject are left out. */
 export function inputOf({ name, url, ...fields }: SubscriptionFields): SubscriptionInput {
   return { ...given('name', name), url: url.trim(), filter: filterOf(fields) }
 }
@@ -55,7 +55,7 @@ function filterOf({ about, states, tags, actions }: Omit<SubscriptionFields, 'na
   }
 }
 
-/** When an event is sent. */
+/** Describes when an event is sent. */
 export function eventWords({ about, states, tags, actions }: SubscriptionFields): string {
   if (about === 'changes')
     return `for each change in the audit log of this project${actions.length === 0 ? '' : ` of the kind ${actions.join(' or ')}`}`

@@ -1,4 +1,4 @@
-/** Sends events to a URL: runs that end, circuits, or changes. The secret that signs what is sent is shown once, here. */
+/** Creates a subscription, which sends events to a URL: ended runs, circuits, or changes. The signing secret is shown once. */
 import { MultiSelect, NativeSelect } from '@mantine/core'
 import '@mantine/core/styles/Popover.css'
 import '@mantine/core/styles/Pill.css'
@@ -76,7 +76,7 @@ interface EventFieldsProps {
   readonly change: (part: Partial<SubscriptionFields>) => void
 }
 
-/** What the events are about, and what narrows those down. */
+/** The subject of the events and its filters. */
 function EventFields({ fields, change }: EventFieldsProps) {
   const isAdmin = useMay()('administer')
   const { about } = fields

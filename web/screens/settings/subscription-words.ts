@@ -1,11 +1,11 @@
-/** The events that a subscription receives, in a few words. */
+/** Describes the events that a subscription receives. */
 import type { EventSubject } from '../../../src/core/run/history-event.ts'
 import type { Subscription } from '../../api/wire.ts'
 import { LOOKS } from '../../components/state.ts'
 
 type Filter = Subscription['filter']
 
-/** The names of what runs are narrowed down by. */
+/** Labels of the filters for runs. */
 const OF_RUNS = {
   taskIds: 'tasks',
   tags: 'tags',

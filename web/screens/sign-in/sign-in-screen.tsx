@@ -1,4 +1,4 @@
-/** The way in: with a company account where there is a provider, or with an API key. */
+/** The sign-in page: with a company account if a provider is configured, or with an API key. */
 import { Button, PasswordInput } from '@mantine/core'
 import '@mantine/core/styles/PasswordInput.css'
 import { useQuery } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-/** What the list of targets is narrowed down to, as it stands in the address. */
+/** Filters of the list of targets in the address. */
 import { TARGET_STATES } from '../../../src/core/target/target-state.ts'
 import type { TargetState } from '../../api/wire.ts'
 import { choiceIn, type NameSearch, namePartIn, type RawSearch } from '../../app/search.ts'

@@ -13,7 +13,7 @@ interface PanelProps {
   readonly onClose: () => void
 }
 
-/** What is set for this very name; a pattern's settings are changed with the pattern. */
+/** The limits set for this exact name. Settings of a pattern are changed with the pattern. */
 function ownFields({ target, limit, rate }: Target): RateText {
   const hasOwnRate = rate.pattern === target
   return {
@@ -23,7 +23,7 @@ function ownFields({ target, limit, rate }: Target): RateText {
   }
 }
 
-/** What applies to calls in progress where nothing is set for this very name. */
+/** The limit that applies if none is set for this exact name. */
 function otherLimit({ target, limit }: Target): string {
   const isOfPattern = limit.pattern !== null && limit.pattern !== target
   return isOfPattern ? `${limit.perNode} (set for ${limit.pattern})` : `${defaultLimitOf(target)} (default)`
@@ -36,7 +36,7 @@ function otherRate({ target, rate }: Target): string {
     : 'Calls start as soon as there is room.'
 }
 
-/** Sets how many calls may be in progress, and how many may start. */
+/** Sets the concurrency and rate limits of a target. */
 export function LimitPanel({ target, onClose }: PanelProps) {
   const [text, setText] = useState(() => ownFields(target))
   const name = target.target

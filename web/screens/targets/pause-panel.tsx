@@ -14,7 +14,7 @@ interface PanelProps {
   readonly onClose: () => void
 }
 
-/** Stops calls to a target, with a reason. */
+/** Pauses calls to a target, with a reason. */
 export function PausePanel({ target, onClose }: PanelProps) {
   const [reason, setReason] = useState('')
   const name = target.target

@@ -7,7 +7,7 @@ import { failedWords } from './target-table.tsx'
 
 const COLUMNS = ['State', 'Node', 'Calls / limit', 'p95', 'Failed (last minute)', 'Next probe'] as const
 
-/** What each node reports of a target: limits and circuits live in the memory of nodes. */
+/** The state of the target as each node reports it: limits and circuits are kept in the memory of nodes. */
 export function TargetNodes({ nodes }: { readonly nodes: Target['nodes'] }) {
   return (
     <Table label="By node" columns={COLUMNS}>

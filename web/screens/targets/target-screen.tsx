@@ -1,4 +1,4 @@
-/** One target: whether calls start, what keeps them back, and what can be done about it. */
+/** One target: whether calls start, what delays them, and what can be done. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -52,7 +52,7 @@ export function TargetScreen() {
   )
 }
 
-/** What was answered is shown at once; lists read it again. */
+/** Shows the answer at once; lists are refetched. */
 export function keepTarget(target: Target): void {
   queryClient.setQueryData(targetKeys.one(target.target), target)
   void queryClient.invalidateQueries({ queryKey: targetKeys.lists })

@@ -5,7 +5,7 @@ import { Distance } from '../../components/instant.tsx'
 import { Table } from '../../components/table.tsx'
 import { TargetMark } from './target-mark.tsx'
 
-/** The server counts what waits up to this. */
+/** The server counts waiting runs up to this number. */
 const COUNTED = 10_000
 
 export const waitingWords = ({ waiting }: Pick<Target, 'waiting'>): string =>
@@ -58,7 +58,7 @@ function TargetRow({ target }: { readonly target: Target }) {
   )
 }
 
-/** Since when it is in a state that is not the ordinary one. */
+/** Since when the target has been in an unusual state. */
 function sinceOf({ state, pausedAt, circuit, limit }: Target): string | null {
   return state === 'paused' ? pausedAt : (circuit.since ?? limit.since)
 }

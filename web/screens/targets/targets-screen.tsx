@@ -1,4 +1,4 @@
-/** The servers that calls go to, by name. */
+/** The servers that tasks call, by name. */
 import { NativeSelect } from '@mantine/core'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
@@ -15,7 +15,7 @@ import type { TargetFilters } from './filters.ts'
 import { TargetTable } from './target-table.tsx'
 
 const route = getRouteApi('/targets')
-/** Nodes report every two seconds; no stream carries their counts. */
+/** Nodes report every two seconds; the event stream does not carry their counts. */
 export const LOOK_AGAIN_MS = 3_000
 
 export function TargetsScreen() {

@@ -46,7 +46,7 @@ export function HandlerFields({ draft, change, errorAt }: PartProps) {
   )
 }
 
-/** A request to an address: a GET, a POST with a body, or one that says all of it. */
+/** Fields of an HTTP request: a GET, a POST with a body, or one with all options. */
 export function RequestFields(props: PartProps) {
   switch (props.draft.action) {
     case 'ping':

@@ -11,7 +11,7 @@ interface ChoiceProps {
   readonly onChange: (value: string) => void
 }
 
-/** A few exclusive choices, side by side. */
+/** A few exclusive choices side by side. */
 export function Choice({ label, value, choices, onChange }: ChoiceProps) {
   const id = useId()
   return (

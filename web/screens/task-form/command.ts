@@ -1,6 +1,6 @@
 /**
- * The command that does the same as the form. What the command line has a flag for is said with it; whatever
- * has none, or could be read as something else, is said as JSON, which every field takes.
+ * The command that is equivalent to the form. Fields with a flag use it; a field without one, or whose value could be misread,
+ * is given as JSON, which every field accepts.
  */
 import { targetMember } from '../../../src/core/action/action.ts'
 import type { Kind, Setting } from '../../../src/core/task/field-kinds.ts'
@@ -8,21 +8,21 @@ import { FIELD_LIST, membersOf } from '../../../src/core/task/field-list.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import { shellLines } from '../../components/shell.ts'
 
-/** The server that the command line uses by default. */
+/** The default server of the command line. */
 const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 
 type Words = readonly string[]
 type Fields = Readonly<Record<string, unknown>>
 
 export interface CommandOptions {
-  /** Where this page came from. */
+  /** The server that this page was loaded from. */
   readonly server: string
 }
 
 export const createCommand = (input: TaskInput, options: CommandOptions): string =>
   shellLines(createParts(input, options))
 
-/** The same, part by part: the command itself, and each thing that it says of the task. */
+/** The command in parts: the command itself, and one part for each field of the task. */
 export function createParts(input: TaskInput, { server }: CommandOptions): Words[] {
   const { name, ...fields } = input
   const head = ['belfry', 'task', 'create', ...(isPlainWord(name) ? [name] : [])]
@@ -42,13 +42,13 @@ export function editCommand(changes: Partial<TaskInput>, { id, version, server }
 
 const serverWords = (server: string): Words[] => (server === DEFAULT_SERVER ? [] : [['--server', server]])
 
-/** One that cannot be taken for a flag. */
+/** A word that cannot be mistaken for a flag. */
 const isPlainWord = (text: unknown): text is string =>
   typeof text === 'string' && text !== '' && !text.startsWith('-')
 
 const setting = (field: string, value: unknown): Words => ['--set', `${field}=${JSON.stringify(value)}`]
 
-/** Each field as words of the command; several where it has several members. */
+/** The words of the command for each field; several for a field with several members. */
 export function wordsOf(fields: Fields): Words[] {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
@@ -66,7 +66,7 @@ function wordsOfField(field: string, value: unknown): Words[] {
   return (flag === undefined ? null : flagWords(flag, declared.kind, value)) ?? whole
 }
 
-/** Null where the flag cannot say it. */
+/** Returns null if the flag cannot express the value. */
 function flagWords(flag: string, { type }: Kind, value: unknown): Words[] | null {
   if (type === 'list') return listWords(flag, value)
   if (type === 'json') return null
@@ -76,7 +76,7 @@ function flagWords(flag: string, { type }: Kind, value: unknown): Words[] | null
   return word === null ? null : [[flag, word]]
 }
 
-/** Empty text means none at all, so a text that is empty is not said so. */
+/** On the command line an empty value means that the field is not set, so an empty text cannot be expressed. */
 const textWord = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 const numberWord = (value: unknown): string | null =>
   typeof value === 'number' && Number.isFinite(value) ? String(value) : null
@@ -98,7 +98,7 @@ function memberWords(field: Setting, value: Fields): Words[] | null {
   return words.length > 0 && words.every((pair) => pair !== null) ? words : null
 }
 
-/** Flags that say more about an action; the kinds that have none of them refuse them all the same. */
+/** Additional flags of an action. Kinds without them refuse them. */
 const PARTS: Readonly<Record<string, (value: unknown) => Words[] | null>> = {
   method: (value) => (typeof value === 'string' ? [['--method', value]] : null),
   headers: headerWords,
@@ -117,7 +117,7 @@ const PARTS: Readonly<Record<string, (value: unknown) => Words[] | null>> = {
 
 const textWords = (flag: string, value: unknown): Words[] | null =>
   typeof value === 'string' ? [[flag, value]] : null
-/** What the flag makes is a list; one address that stands alone is said as JSON. */
+/** The flag produces a list, so a single address that is not a list is given as JSON. */
 const addressWords = (flag: string, value: unknown): Words[] | null =>
   Array.isArray(value) && value.length > 0 ? listWords(flag, value) : null
 
@@ -125,7 +125,7 @@ function actionWords({ type, ...members }: Fields): Words[] | null {
   const program = members['command'] ?? members['file']
   const member = targetMember(String(type), String(program)) ?? ''
   const { [member]: targets, ...parts } = members
-  // The first recipient stands with the action, the others after it; a list of one would be read as one alone.
+  // The first recipient is the argument of the action, the others follow; a list of one would be read as a single address.
   const [target, ...others] = type === 'email' && Array.isArray(targets) ? targets : [targets]
   if (typeof target !== 'string' || target === '' || (Array.isArray(targets) && others.length === 0))
     return null
@@ -146,7 +146,7 @@ function headerWords(value: unknown): Words[] | null {
     : null
 }
 
-/** Text that would be read as JSON, or as the name of a file, is said as a JSON string. */
+/** Text that would be read as JSON or as a file name is given as a JSON string. */
 function bodyWord(body: unknown): string {
   if (typeof body !== 'string' || body.startsWith('@')) return JSON.stringify(body)
   try {
@@ -174,7 +174,7 @@ function scheduleWords(schedule: Fields): Words[] | null {
 
 interface KindWords {
   readonly words: Words
-  /** Members that these words say. */
+  /** Members that these words express. */
   readonly says: readonly string[]
 }
 
@@ -186,7 +186,7 @@ function kindWords(
   if (type === 'once' && typeof at === 'string') return { words: ['--at', at], says: ['at'] }
   if ((type === 'every' || type === 'delay') && typeof interval === 'string')
     return { words: [`--${type}`, interval], says: ['interval'] }
-  // Without a zone the command line would take that of its machine.
+  // Without a zone the command line would use that of its machine.
   if (typeof timezone !== 'string') return null
   if (type === 'words' && typeof words === 'string') return { words: ['--schedule', words], says: ['words'] }
   if (type === 'cron' && typeof expression === 'string')

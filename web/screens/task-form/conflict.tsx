@@ -1,4 +1,4 @@
-/** Somebody else saved first: what they changed, what you changed, and which of the two is to be. */
+/** Shown when somebody else saved first: their changes, your changes, and the choice between them. */
 import { Button } from '@mantine/core'
 import type { Task } from '../../api/wire.ts'
 import { isSame } from '../../components/differences.ts'
@@ -8,7 +8,7 @@ import { type Draft, draftOf } from './draft.ts'
 import { fullInput } from './draft-input.ts'
 
 interface ConflictProps {
-  /** What the change was made from. */
+  /** The version that the edit started from. */
   readonly base: Task
   readonly theirs: Task
   readonly draft: Draft
@@ -70,7 +70,7 @@ export function Conflict({ base, theirs, draft, isBusy, onKeepMine, onTakeTheirs
   )
 }
 
-/** Whoever pressed Save is at the foot of the form and would see nothing of it. */
+/** The user is at the Save button at the bottom of the form and would not see the message. */
 const takeFocus = (element: HTMLElement | null): void => element?.focus()
 
 const show = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,4 +1,4 @@
-/** The right side of the form: what the answers on the left amount to, as the server understands them. */
+/** The right side of the form: how the server understands the fields on the left. */
 import { useQuery } from '@tanstack/react-query'
 import { actionWords } from '../../../src/core/words/action.ts'
 import { ApiError } from '../../api/client.ts'
@@ -20,7 +20,7 @@ import { retryWords } from './retry-words.ts'
 const SHOWN_OCCURRENCES = 6
 const TYPING_MS = 250
 
-/** The schedule of the draft as the server reads it; what it finds wrong comes with its place. */
+/** The draft's schedule as the server reads it, or the problems with it and their fields. */
 export function usePreview(draft: Draft, current?: Task) {
   const { startAt, endAt } = fullInput(draft)
   const seed = current?.seed ?? draft.key.trim()
@@ -50,7 +50,7 @@ interface ConsequencesProps {
   readonly draft: Draft
   readonly preview: Preview | null
   readonly problems: readonly FieldProblem[]
-  /** The task as it is now, when it is being edited. */
+  /** The stored task that is being edited. */
   readonly current?: Task
 }
 
@@ -124,7 +124,7 @@ interface MovesProps {
   readonly preview: Preview | null
 }
 
-/** What saving changes about a task that exists. */
+/** What saving would change about the stored task. */
 function Moves({ current, draft, preview }: MovesProps) {
   const changes = differences(fullInput(draftOf(current)), fullInput(draft))
   if (changes.length === 0) return <p className={classes.policy}>No changes yet.</p>
@@ -153,7 +153,7 @@ function Moves({ current, draft, preview }: MovesProps) {
   )
 }
 
-/** Long values are cut: the form beside it has them whole. */
+/** Long values are cut; the form shows them in full. */
 const MAX_VALUE_CHARACTERS = 80
 
 function valueWords(value: unknown): string {

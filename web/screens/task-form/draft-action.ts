@@ -1,4 +1,4 @@
-/** The action of a task as fields of the form, and back. Every member of every action has a field. */
+/** Converts the action of a task to and from the fields of the form. Every member of every action has a field. */
 import type { Action } from '../../api/wire.ts'
 import { bodyText, given, jsonOrText, jsonText, numberOf } from '../../components/typed.ts'
 import type { Draft } from './draft.ts'
@@ -57,14 +57,14 @@ type Addresses = string | readonly string[]
 const addressLines = (addresses: Addresses = ''): string =>
   typeof addresses === 'string' ? addresses : addresses.join('\n')
 
-/** Addresses lie apart by commas, semicolons or lines; a name in quotes may hold any of them. */
+/** Addresses are separated by commas, semicolons or line breaks; a quoted name may contain any of them. */
 function addressesOf(text: string): Addresses {
   const parts = text.match(/(?:"(?:\\.|[^"\\])*"|[^,;\n])+/g) ?? []
   const addresses = parts.flatMap((address) => address.trim() || [])
   return addresses.length === 1 ? (addresses[0] ?? '') : addresses
 }
 
-/** Addresses under a name, and nothing where there are none. */
+/** A member with the addresses, or nothing if there are none. */
 const copiesTo = (name: 'cc' | 'bcc', text: string) =>
   text.trim() === '' ? {} : { [name]: addressesOf(text) }
 
@@ -115,7 +115,7 @@ export function actionOf(draft: Draft): Action {
 
 const messageOf = ({ message }: Draft) => (message.trim() === '' ? {} : { text: message })
 
-/** What is no JSON goes as it was typed: the API says what would be right. */
+/** Text that is not JSON is sent as typed, so that the API reports what is wrong. */
 const blocksOf = (text: string): { blocks?: readonly unknown[] } =>
   text.trim() === '' ? {} : { blocks: jsonOrText(text) as readonly unknown[] }
 

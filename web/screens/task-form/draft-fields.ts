@@ -1,6 +1,6 @@
 /**
- * The boxes of the form that hold the declared fields of a task: a box for each field, and for each member of a field that
- * is an object. What stands in a box is text, a list of texts, or one of the choices.
+ * The boxes of the form for the declared fields of a task: one for each field, and one for each member of a field that is an
+ * object. A box holds text, a list of texts, or one of several choices.
  */
 import type { Kind, Setting, TaskField } from '../../../src/core/task/field-kinds.ts'
 import { defaultOf, FIELD_LIST, membersOf } from '../../../src/core/task/field-list.ts'
@@ -16,7 +16,7 @@ type Content<K> = K extends { readonly type: 'list' }
 
 type Compound = { readonly type: 'action' | 'schedule' | 'object' }
 
-/** Boxes of fields, under the names of the fields. */
+/** Boxes of whole fields, named after the fields. */
 export type PlainBoxes = {
   readonly [Name in FieldName as TaskFields[Name]['kind'] extends Compound ? never : Name]: Content<
     TaskFields[Name]['kind']
@@ -39,21 +39,21 @@ export type MemberBoxes = { readonly [M in Member as M['box']]: Content<M['kind'
 
 export type FieldBoxes = PlainBoxes & MemberBoxes
 
-/** A box, and what is declared about what it holds. */
+/** A box and the declaration of its content. */
 export interface Box {
   readonly name: keyof FieldBoxes
   readonly field: FieldName
-  /** Of a field that is an object. */
+  /** The member, if the field is an object. */
   readonly member: string | null
-  /** Where problems with it are reported. */
+  /** JSON pointer at which problems are reported. */
   readonly pointer: string
   readonly about: TaskField['about']
-  /** It decides when the task is due. */
+  /** Whether the value decides when the task is due. */
   readonly isTiming: boolean
   readonly setting: Setting
 }
 
-/** All boxes, in the order of the declaration. */
+/** All boxes in the order of declaration. */
 export const BOXES: readonly Box[] = FIELD_LIST.flatMap((field): Box[] => {
   const { name, about, kind, isTiming = false } = field
   const of = { field: name, about, isTiming }
@@ -75,12 +75,15 @@ function boxName(field: string, member: string): keyof FieldBoxes {
 
 type Contents = Record<string, unknown>
 
-/** What the boxes hold before anybody wrote something. */
+/** The initial content of all boxes. */
 export const emptyBoxes = (): FieldBoxes => boxesOf(defaults()) as FieldBoxes
 
 const defaults = (): Contents => Object.fromEntries(FIELD_LIST.map((field) => [field.name, defaultOf(field)]))
 
-/** The boxes that show some fields; of an object those of the members that are there. What fits no box leaves it empty. */
+/**
+ * The boxes for some fields and, of objects, for the members that are present. A value that does not fit its box leaves it
+ * empty.
+ */
 export function boxesOf(values: Contents): Partial<FieldBoxes> {
   const contents: Contents = {}
   for (const { name, field, member, setting } of BOXES) {
@@ -111,7 +114,7 @@ function contentOf({ type }: Kind, value: unknown): unknown {
   }
 }
 
-/** What the boxes say: the fields, each with its value. */
+/** The values of the fields according to the boxes. */
 export function valuesOf(boxes: FieldBoxes): Contents {
   const values: Contents = {}
   for (const { name, field, member, setting } of BOXES) {

@@ -1,4 +1,4 @@
-/** What a draft asks of the API: all of it, what differs from the defaults, or what was changed. */
+/** Converts a draft to the API's input: all fields, those that differ from the defaults, or those that changed. */
 import { FIELD_LIST } from '../../../src/core/task/field-list.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import { isSame } from '../../components/differences.ts'
@@ -7,14 +7,14 @@ import { actionOf } from './draft-action.ts'
 import { valuesOf } from './draft-fields.ts'
 import { scheduleOf } from './draft-schedule.ts'
 
-/** Everything the form decides, each field with its value, also where that is the default. */
+/** All fields with their values, including defaults. */
 export function fullInput(draft: Draft): TaskInput {
   const values = { ...valuesOf(draft), action: actionOf(draft), schedule: scheduleOf(draft) }
   const inOrder = FIELD_LIST.map(({ name }) => [name, (values as Record<string, unknown>)[name]])
   return { ...(Object.fromEntries(inOrder) as unknown as TaskInput), ...draft.raw }
 }
 
-/** What to send for a new task: the fields that say something. */
+/** The input for a new task: only the fields that are set. */
 export function inputOf(draft: Draft): TaskInput {
   const full = fullInput(draft)
   const usual = fullInput({ ...emptyDraft(), action: draft.action })
@@ -26,7 +26,7 @@ export function inputOf(draft: Draft): TaskInput {
 
 const ALWAYS = ['action', 'schedule']
 
-/** What to send for a task that exists: the fields whose value is another one now. */
+/** The input for an existing task: only the fields whose values changed. */
 export function changesOf(before: Draft, after: Draft): Partial<TaskInput> {
   const old = fullInput(before)
   const changed = Object.entries(fullInput(after)).filter(

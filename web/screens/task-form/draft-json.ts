@@ -1,6 +1,6 @@
 /**
- * A draft as JSON that somebody edits, and back. What fits the fields goes into them; whatever does not, also what
- * is wrong, is carried as it is, so that the API gets exactly what was written and says itself what it thinks of it.
+ * Converts a draft to editable JSON and back. Values that fit the form's fields go into them. All others, including wrong ones,
+ * are kept as they are, so that the API receives exactly what was written and reports what is wrong.
  */
 import { FIELD_LIST } from '../../../src/core/task/field-list.ts'
 import { changedNumber } from '../../../src/core/values/json/changed-number.ts'
@@ -13,7 +13,7 @@ import { scheduleFields } from './draft-schedule.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What was written, on top of what there was; or why it cannot be read. */
+/** The draft after applying the text, or the reason why the text cannot be parsed. */
 export type ReadJson =
   | { readonly ok: true; readonly draft: Draft }
   | { readonly ok: false; readonly reason: string }
@@ -44,7 +44,7 @@ function draftOfFields(fields: Fields, before: Draft): Draft {
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The boxes of the form that show a field of a task. A value of another kind leaves them empty. */
+/** The boxes that show a field. A value of another type leaves them empty. */
 function shown(name: string, value: unknown): Partial<Draft> {
   try {
     if (name === 'action') return actionFields(value as Parameters<typeof actionFields>[0])
@@ -53,25 +53,25 @@ function shown(name: string, value: unknown): Partial<Draft> {
       ? { when: 'words', words: value }
       : scheduleFields(value as GivenSchedule)
   } catch {
-    // A value of a shape that no box is made for.
+    // No box fits the shape of this value.
     return {}
   }
 }
 
 const kindOf = (name: string) => FIELD_LIST.find((field) => field.name === name)?.kind.type
 
-/** Whether the fields say the same, however it is written. */
+/** Whether two values of a field are equivalent. */
 function isSaid(name: string, written: unknown, said: unknown): boolean {
   const kind = kindOf(name)
   if (kind === 'instant' && typeof written === 'string' && typeof said === 'string')
     return Date.parse(written) === Date.parse(said)
-  // Of an object a part may be given; the rest stays as it is.
+  // JSON may name only some members of an object; the others keep their values.
   if (kind === 'object' && isObject(written) && isObject(said))
     return Object.entries(written).every(([member, value]) => sorted(value) === sorted(said[member]))
   return sorted(written) === sorted(said)
 }
 
-/** As JSON, whatever the order of members. */
+/** JSON with sorted members. */
 function sorted(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     isObject(inner)

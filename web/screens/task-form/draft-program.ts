@@ -1,4 +1,4 @@
-/** A program as fields of the form, and back. */
+/** Converts a program to and from the fields of the form. */
 import type { ExecAction } from '../../../src/core/action/action.ts'
 import type { Action } from '../../api/wire.ts'
 import { bodyText, jsonOrText, jsonText } from '../../components/typed.ts'
@@ -41,7 +41,7 @@ const member = (name: string, value: unknown) => (value === undefined ? {} : { [
 
 const jsonOf = (text: string): unknown => (text.trim() === '' ? undefined : jsonOrText(text))
 
-/** Text with line breaks, or that looks quoted, is written as a JSON string. */
+/** Text with line breaks, or with quotes around it, is written as a JSON string. */
 const quotedIfNeeded = (text: string): string =>
   text === '' || /[\n\r]|^"|^\s|\s$/.test(text) ? JSON.stringify(text) : text
 

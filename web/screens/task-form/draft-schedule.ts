@@ -1,4 +1,4 @@
-/** The schedule of a task as fields of the form, and back. */
+/** Converts a schedule to and from the fields of the form. */
 import type { FoldPolicy, GapPolicy, GivenSchedule, Schedule } from '../../api/wire.ts'
 import type { Draft } from './draft.ts'
 import { readable } from './readable.ts'

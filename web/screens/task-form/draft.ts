@@ -1,6 +1,6 @@
 /**
- * A task while somebody writes it: every field as the text that stands in its box. `inputOf` makes of it what
- * the API takes; the API alone decides whether it is right.
+ * A task while it is being written: every field as the text in its box. `inputOf` converts it to the API's input; only the API
+ * decides whether it is valid.
  */
 import type { ActionType, FoldPolicy, GapPolicy, HttpMethod, Schedule, Task } from '../../api/wire.ts'
 import { myZone } from '../../time/zone.ts'
@@ -12,10 +12,10 @@ export interface Draft extends PlainBoxes, MemberBoxes {
   readonly action: ActionType
   readonly url: string
   readonly method: HttpMethod
-  /** One header a line, as in a request. */
+  /** One header on each line. */
   readonly headers: string
   readonly body: string
-  /** Statuses that count as success, apart by spaces or commas. */
+  /** Statuses that count as success, separated by spaces or commas. */
   readonly expect: string
   readonly followRedirects: string
   readonly connectTimeout: string
@@ -23,19 +23,19 @@ export interface Draft extends PlainBoxes, MemberBoxes {
   readonly duration: string
   readonly handler: string
   readonly payload: string
-  /** Recipients of an email, apart by commas or lines. */
+  /** Recipients of an email, separated by commas or line breaks. */
   readonly to: string
   readonly cc: string
   readonly bcc: string
   readonly from: string
   readonly replyTo: string
   readonly subject: string
-  /** The text of a message to Slack or of an email. */
+  /** Text of a Slack message or an email. */
   readonly message: string
   readonly html: string
-  /** Blocks of a message to Slack, as JSON. */
+  /** Blocks of a Slack message, as JSON. */
   readonly blocks: string
-  /** Whether a program is a file that was uploaded, or one that the worker's machine has. */
+  /** Whether the program is an uploaded file or a command of the worker's machine. */
   readonly program: 'file' | 'command'
   readonly file: string
   readonly command: string
@@ -45,30 +45,30 @@ export interface Draft extends PlainBoxes, MemberBoxes {
   readonly env: string
   readonly stdin: string
   readonly network: boolean
-  /** Files in the work directory, limits and exit codes, as JSON. */
+  /** Files in the working directory, limits and exit codes, as JSON. */
   readonly files: string
   readonly limits: string
   readonly exitCodes: string
   readonly when: Schedule['type'] | 'words'
-  /** A schedule as people say it; the server reads it. */
+  /** A schedule in words, which the server interprets. */
   readonly words: string
-  /** A schedule that the form shows and does not edit, as JSON. */
+  /** A schedule that the form can show but not edit, as JSON. */
   readonly kept: string
   readonly interval: string
-  /** An instant on the grid of a fixed rate. */
+  /** The anchor of a fixed rate. */
   readonly anchor: string
-  /** An instant; the form shows it on the clock of `timezone`. */
+  /** An instant, shown in the time zone `timezone`. */
   readonly at: string
   readonly expression: string
   readonly time: string
   readonly timezone: string
   readonly gap: GapPolicy
   readonly fold: FoldPolicy
-  /** What was said as JSON and no field can show: it is sent as it is, in the place of what the fields say. */
+  /** Values from JSON that no field can show. They are sent as they are, in place of the fields. */
   readonly raw: Readonly<Record<string, unknown>>
 }
 
-/** A new task: nothing is decided yet but the zone, which is the reader's own. */
+/** A new task. Only the time zone is set, to the user's own. */
 export function emptyDraft(): Draft {
   return {
     ...emptyBoxes(),

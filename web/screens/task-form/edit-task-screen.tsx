@@ -1,6 +1,6 @@
 /**
- * Editing. What is saved is only what was changed, and only onto the version it was made from; when somebody
- * was faster, both versions are shown side by side and nothing is lost.
+ * Edits a task. Saving sends only the changed fields, with the version that the edit started from. If somebody else saved
+ * first, both versions are shown side by side and nothing is lost.
  */
 import { Button } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
@@ -34,7 +34,7 @@ const route = getRouteApi('/tasks/$taskId/edit')
 export function EditTaskScreen() {
   useTitle('Edit')
   const { taskId } = route.useParams()
-  // What is being edited must not change under the reader's hands.
+  // A task that is being edited is not refetched.
   const enabled = !useIsGone(taskId)
   const { data, error, refetch } = useQuery({
     ...taskQuery(taskId),
@@ -52,7 +52,7 @@ export function EditTaskScreen() {
 
 interface EditTaskProps {
   readonly opened: Task
-  /** The version that holds by now. */
+  /** The current version of the task. */
   readonly latest: number
 }
 

@@ -1,4 +1,4 @@
-/** A box of the form, drawn as what is declared about its field asks for. */
+/** A box of the form, drawn according to the declaration of its field. */
 import { NativeSelect, TagsInput, Textarea, TextInput } from '@mantine/core'
 import '@mantine/core/styles/Popover.css'
 import '@mantine/core/styles/Pill.css'

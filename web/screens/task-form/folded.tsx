@@ -4,15 +4,15 @@ import classes from './task-form.module.css'
 
 interface FoldedProps {
   readonly summary: string
-  /** Pointers of the fields inside: what is wrong with one of them opens it. */
+  /** JSON pointers of the fields inside; a problem with one of them opens the section. */
   readonly fields: readonly string[]
   readonly errorAt: PartProps['errorAt']
-  /** Something was decided in there before. */
+  /** Opens the section initially, because one of its fields is set. */
   readonly isOpenFirst?: boolean
   readonly children: ReactNode
 }
 
-/** Fields that few tasks need, behind a line that names them. */
+/** A collapsible section for fields that few tasks need. */
 export function Folded({ summary, fields, errorAt, isOpenFirst = false, children }: FoldedProps) {
   const [isOpen, setOpen] = useState(isOpenFirst)
   return (

@@ -1,4 +1,4 @@
-/** The whole task as JSON, for whoever would rather write it. What can be read is what the form says, at once. */
+/** Edits the whole task as JSON. Valid text is applied to the form at once. */
 import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import type { FieldProblem } from '../../api/wire.ts'
@@ -8,9 +8,9 @@ import classes from './task-form.module.css'
 
 interface JsonEditorProps {
   readonly draft: Draft
-  /** What the draft asks of the API. */
+  /** Converts the draft to the JSON that is shown. */
   readonly jsonOf: (draft: Draft) => object
-  /** What holds where the text says nothing. */
+  /** Values of fields that the text leaves out. */
   readonly start: Draft
   readonly problems: readonly FieldProblem[]
   readonly onChange: (draft: Draft) => void

@@ -24,7 +24,7 @@ import { useUnsaved } from './unsaved.ts'
 
 const route = getRouteApi('/tasks/new')
 
-/** An empty form, or one that starts as a copy of another task or with another kind of schedule or a file to run. */
+/** Opens an empty form, a copy of another task, or a form with a given kind of schedule or file. */
 export function NewTaskScreen() {
   useTitle('New task')
   const { from, when, file } = route.useSearch()
@@ -47,7 +47,9 @@ function copyOf(task: Task): Draft {
   return { ...draftOf(task), name: `Copy of ${titleOf(task)}`.slice(0, 200), key: '' }
 }
 
-/** One key for as long as the same is asked for: what was answered to nobody is not done twice. */
+/**
+ * Keeps the idempotency key as long as the input is unchanged, so that a request whose answer was lost creates nothing twice.
+ */
 function useKeyFor(): (text: string) => string {
   const asked = useRef({ text: '', key: '' })
   return (text) => {
@@ -59,7 +61,7 @@ function useKeyFor(): (text: string) => string {
 const EMPTY = emptyDraft()
 
 interface NewTaskProps {
-  /** What it begins as: what is not saved is kept for each beginning. */
+  /** Name and initial draft: unsaved input is stored for each kind of start. */
   readonly name: string
   readonly start: Draft
 }

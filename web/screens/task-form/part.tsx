@@ -1,13 +1,13 @@
-/** What the four parts of the form have in common. */
+/** Types and layout that the four parts of the form share. */
 import { type ReactNode, useId } from 'react'
 import type { Draft } from './draft.ts'
 import classes from './task-form.module.css'
 
-/** What a part of the form is about, and how it says that something is otherwise now. */
+/** The draft, and how a part of the form changes it. */
 export interface PartProps {
   readonly draft: Draft
   readonly change: (change: Partial<Draft>) => void
-  /** What is wrong with the field that a pointer names, or with anything inside it. */
+  /** The problem with the field of a JSON pointer or with anything inside it. */
   readonly errorAt: (pointer: string) => string | undefined
 }
 
@@ -17,7 +17,7 @@ interface QuestionProps {
   readonly children: ReactNode
 }
 
-/** One of the questions that the form asks, with the fields that answer it. */
+/** One of the form's questions, with its fields. */
 export function Question({ number, title, children }: QuestionProps) {
   const id = useId()
   return (

@@ -1,4 +1,4 @@
-/** A program: a file that was uploaded, or a command of the worker's machine, and what it is given. */
+/** The fields of a program: an uploaded file or a command of the worker's machine, and its arguments. */
 import { NativeSelect, Switch, Textarea, type TextareaProps } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { filesQuery } from '../../api/files.ts'
@@ -58,7 +58,7 @@ export function ProgramFields(props: PartProps) {
   )
 }
 
-/** The newest files are offered; one that is older, or in use already, stays chosen. */
+/** Offers the newest files. A selected file stays selectable even if it is older or already in use. */
 function FileField({ draft, change, errorAt }: PartProps) {
   const files = itemsOf(useInfiniteQuery(filesQuery({ state: 'ready' })).data)
   const isListed = draft.file === '' || files.some(({ id }) => id === draft.file)

@@ -1,3 +1,3 @@
-/** What a date field can show; anything else it would leave out in silence. */
+/** Returns only what a date field can show; the field would ignore anything else. */
 export const readable = (at: unknown): string =>
   typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? at : ''

@@ -6,7 +6,7 @@ const SHOWN_WAITS = 5
 
 type RetryFields = Pick<Draft, 'retryLimit' | 'retryInitial' | 'retryMax'>
 
-/** The waits between attempts, at their longest: at least half of each is waited, and the rest is random. */
+/** Lists the longest waits between attempts. Half of each wait is fixed; the other half is random. */
 export function retryWords({ retryLimit, retryInitial, retryMax }: RetryFields): string {
   const limit = Number(retryLimit)
   const [initial, max] = [parseDuration(retryInitial.trim()), parseDuration(retryMax.trim())]

@@ -8,13 +8,13 @@ import { testInput } from './test-input.ts'
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 2_000
-/** Whoever tests something that takes longer saves it and runs it. */
+/** For longer tests, save the task and run it. */
 export const MAX_TEST_MINUTES = 10
 
-/** Asks seldomer the longer it takes. */
+/** The polling interval grows with the duration of the run. */
 export const nextWait = (waitMs: number): number => Math.min(LONGEST_WAIT_MS, waitMs * 1.5)
 
-/** Resolves with the run as it was last seen. Its task is deleted then, and as soon as the signal says that nobody waits. */
+/** Resolves with the last known state of the run. The task is deleted then, or as soon as the signal fires. */
 export async function runOnce(draft: Draft, signal: AbortSignal): Promise<Run | null> {
   const task = await createTask(testInput(draft))
   const leave = () => deleteTaskOnLeaving(task.id)

@@ -1,4 +1,4 @@
-/** The form for a task, new or not: four questions on the left, on the right what follows from the answers, then what to do. */
+/** The form for a task: four questions on the left, the consequences of the answers on the right, and the buttons below. */
 import { Button, SegmentedControl } from '@mantine/core'
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
@@ -19,10 +19,10 @@ import { Wrong } from './wrong.tsx'
 interface TaskFormProps {
   readonly draft: Draft
   readonly onChange: (draft: Draft) => void
-  /** What the draft asks of the API, and what holds where JSON says nothing. */
+  /** Converts the draft to JSON, and the values that apply to fields that JSON leaves out. */
   readonly jsonOf: (draft: Draft) => object
   readonly start: Draft
-  /** What is wrong, as the server said it: with what was sent, or with the schedule as it stands. */
+  /** Problems that the server found with the request or with the current schedule. */
   readonly problems: readonly FieldProblem[]
   readonly error: unknown
   readonly isBusy: boolean
@@ -31,7 +31,7 @@ interface TaskFormProps {
   readonly onSave: () => void
 }
 
-/** Fields of the form, by pointer; problems elsewhere are shown above the buttons. */
+/** JSON pointers of the form's fields; other problems are shown above the buttons. */
 const SHOWN = [
   ...BOXES.map(({ pointer }) => pointer),
   '/action/url',
@@ -97,7 +97,7 @@ export function TaskForm({
   const [form, setForm] = useState<Form>('fields')
   const element = useRef<HTMLFormElement>(null)
   useEffect(() => {
-    // The field may be far above the button that was pressed.
+    // The field may be far above the button.
     if (error !== null) element.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [error])
   const parts = { draft, change, errorAt }
@@ -148,7 +148,7 @@ interface CarriedProps {
   readonly onDrop: () => void
 }
 
-/** What was written as JSON and fits no field. */
+/** Values from JSON that fit no field. */
 function Carried({ draft: { raw }, onDrop }: CarriedProps) {
   const names = Object.keys(raw)
   if (names.length === 0) return null

@@ -1,4 +1,7 @@
-/** The task that does once, now, what a draft says: where its runs would run, with the limits they would have. */
+/**
+ * The input of the temporary task that performs a draft once, on the same workers and with the same limits as the draft's own
+ * runs.
+ */
 import { FIELD_LIST } from '../../../src/core/task/field-list.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import type { Draft } from './draft.ts'
@@ -8,9 +11,9 @@ const MAX_NAME = 200
 /** A test run never waits for a worker forever, even if the draft allows it. */
 const QUEUE_TIMEOUT = '1m'
 
-/** What is about several runs means nothing to one. */
+/** Settings about several runs do not apply to a single one. */
 const ABOUT_SEVERAL: readonly string[] = ['retry', 'overlap', 'misfire']
-/** Not its key, which is the saved task's own, nor its tags, which others listen to, nor when it is due. */
+/** The key belongs to the saved task, others may subscribe to its tags, and the test runs at once, so these are left out. */
 const CARRIED = FIELD_LIST.filter(
   ({ name, about }) => about !== 'identity' && about !== 'when' && !ABOUT_SEVERAL.includes(name),
 )

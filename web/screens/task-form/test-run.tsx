@@ -1,6 +1,6 @@
 /**
- * Does once, now and for real, what the form says, without saving it: a temporary task, tagged `test`, that
- * runs at once, is not tried again, and is deleted when its run has ended or the form is left. The run stays in the history.
+ * Performs the draft once without saving it, through a temporary task tagged `test` that runs at once, is not retried, and is
+ * deleted when its run has ended or the form is left. The run stays in the history.
  */
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
@@ -57,7 +57,7 @@ export function TestRun({ draft }: { readonly draft: Draft }) {
   )
 }
 
-/** For each test a signal for when the form is left, by a link or by closing the page. */
+/** Creates a signal for each test that fires when the form is left, by a link or by closing the page. */
 function useLeaving(): () => AbortSignal {
   const current = useRef<AbortController | null>(null)
   useEffect(() => {

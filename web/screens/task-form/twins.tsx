@@ -1,4 +1,4 @@
-/** The same task for a terminal or a program: whoever clicks can also script it. */
+/** The equivalent command and request of the form. */
 import { SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
 import { CopyButton } from '../../components/copy.tsx'

@@ -1,16 +1,16 @@
-/** What somebody wrote into the form of a task and has not saved, with the version that an edit began from. */
+/** Unsaved input of a task form, with the version that an edit started from. */
 import { useState } from 'react'
 import type { Task } from '../../api/wire.ts'
 import { forgetText, haveSameNames, keepText, textKept } from '../../components/kept.ts'
 import { type Draft, emptyDraft } from './draft.ts'
 
 export interface Writing {
-  /** The version of the task that is edited; null for a new task. */
+  /** The version of the edited task; null for a new task. */
   readonly base: Task | null
   readonly draft: Draft
 }
 
-/** What was kept as text; nothing when it is of another build, whose form had other fields. */
+/** Reads stored input; null if it was stored by another build, whose form had different fields. */
 export function writingOf(text: string | null): Writing | null {
   try {
     const kept = JSON.parse(text ?? 'null') as Writing | null
@@ -27,15 +27,15 @@ function keep(name: string, writing: Writing, start: Writing): void {
 }
 
 interface Unsaved extends Writing {
-  /** What is shown was written before, and kept. */
+  /** Whether the shown input was stored earlier. */
   readonly isFound: boolean
   readonly change: (draft: Draft) => void
   readonly startOver: (from?: Writing) => void
-  /** It is saved, or given up. */
+  /** Discards the stored input once it is saved or given up. */
   readonly forget: () => void
 }
 
-/** What is being written under a name: what was kept of it, or a start. */
+/** The input under a name: stored input, or the start. */
 export function useUnsaved(name: string, start: Writing): Unsaved {
   const [found] = useState(() => writingOf(textKept(name)))
   const [isFound, setFound] = useState(found !== null)

@@ -1,4 +1,4 @@
-/** What schedules on the clock of a place need: an expression, the place, and what clock changes do. */
+/** Fields of schedules in local time: an expression, the time zone, and the behaviour at clock changes. */
 import { Button, NativeSelect, Select, TextInput } from '@mantine/core'
 import '@mantine/core/styles/Popover.css'
 import { myZone, zoneChoices } from '../../time/zone.ts'

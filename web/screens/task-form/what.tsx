@@ -1,4 +1,4 @@
-/** What is done: its name, the kind of action, and what that kind needs. */
+/** What the task does: its name, the type of its action, and the action's fields. */
 import { TextInput } from '@mantine/core'
 import { HandlerFields, RequestFields, SleepFields } from './action-fields.tsx'
 import { Choice } from './choice.tsx'

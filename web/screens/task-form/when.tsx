@@ -1,4 +1,4 @@
-/** When it is due: one kind of schedule, and the bounds around it. */
+/** When the task is due: the kind of schedule and its bounds. */
 import { Textarea, TextInput } from '@mantine/core'
 import { InstantField } from '../../components/instant-field.tsx'
 import { Choice } from './choice.tsx'
@@ -19,7 +19,7 @@ const SCHEDULES = [
   { value: 'manual', label: 'Manual' },
 ]
 
-/** From when, until when and how often; and what else there is about it. */
+/** Start, end and maximum number of runs; then the other timing fields. */
 const BOUNDS = BOXES.filter(({ about, isTiming }) => about === 'when' && isTiming)
 const OTHERS = BOXES.filter(({ about, isTiming }) => about === 'when' && !isTiming)
 

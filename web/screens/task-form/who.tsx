@@ -1,4 +1,4 @@
-/** Whose task it is, and which workers it needs. */
+/** The owner of the task, and the workers it needs. */
 import { BOXES } from './draft-fields.ts'
 import { FieldBox } from './field-box.tsx'
 import { Folded } from './folded.tsx'
@@ -6,7 +6,7 @@ import { type PartProps, Question } from './part.tsx'
 import classes from './task-form.module.css'
 
 const SHOWN = BOXES.filter(({ name }) => name === 'tags' || name === 'owner')
-/** What few tasks need is folded away, and comes out when it is wrong. */
+/** Fields that few tasks need are in a collapsed section, which opens if one of them has a problem. */
 const FOLDED = BOXES.filter(({ name, about }) => name === 'key' || about === 'where')
 
 export function Who(props: PartProps) {

@@ -1,4 +1,4 @@
-/** What to do when an attempt fails, when it cannot begin on time, and when its worker dies. */
+/** What happens when an attempt fails, when it cannot start on time, and when its worker dies. */
 import { BOXES } from './draft-fields.ts'
 import { FieldBox } from './field-box.tsx'
 import { type PartProps, Question } from './part.tsx'
@@ -6,7 +6,7 @@ import classes from './task-form.module.css'
 
 const RETRY = BOXES.filter(({ field }) => field === 'retry')
 const OTHERS = BOXES.filter(({ about, field }) => about === 'trouble' && field !== 'retry')
-/** What means something under `run_all` alone. */
+/** Fields that apply only to `run_all`. */
 const OF_RUN_ALL: readonly string[] = ['misfireCap', 'misfireRate']
 
 export function Wrong(props: PartProps) {

@@ -14,10 +14,10 @@ import { StateMark } from '../../components/state-mark.tsx'
 import { tellFailure } from '../../components/toast.tsx'
 import classes from './backfills.module.css'
 
-/** While one goes on it changes all the time. */
+/** Polling interval while a backfill is in progress. */
 const GOING_MS = 2_000
 
-/** What was asked to be run of the past, and how far it has come. */
+/** The backfills of a task and their progress. */
 export function Backfills({ task }: { readonly task: Task }) {
   const query = useInfiniteQuery({
     ...backfillsQuery(task.id),
@@ -110,7 +110,7 @@ const COUNTS = [
   ['remaining', 'remaining'],
 ] as const
 
-/** How many there are of each; of what there is none, nothing is said. */
+/** The counts that are not zero. */
 function countsOf(backfill: Backfill): string {
   const some = COUNTS.filter(([field]) => backfill[field] > 0)
   return some.map(([field, word]) => `${formatCount(backfill[field])} ${word}`).join(', ')

@@ -2,7 +2,7 @@ import type { Task } from '../../api/wire.ts'
 import { CopyButton } from '../../components/copy.tsx'
 import { CodeBlock, Panel } from '../../components/panel.tsx'
 
-/** All that was decided about the task, as the API has it. */
+/** The whole definition of the task, as the API returns it. */
 export function Definition({ task }: { readonly task: Task }) {
   const text = JSON.stringify(task, null, 2)
   return (

@@ -16,7 +16,7 @@ const SHOWN: readonly { value: LedgerShown; label: string }[] = [
   { value: 'ran', label: 'Ran' },
 ]
 
-/** What the task owed in the last day against what is recorded. */
+/** Compares what the task owed in the last day with what was recorded. */
 export function Ledger({ task, show }: { readonly task: Task; readonly show: LedgerShown }) {
   const navigate = useNavigate()
   const { data, error, refetch } = useQuery({

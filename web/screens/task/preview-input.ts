@@ -1,7 +1,7 @@
 import { onGridOf, type PreviewInput } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 
-/** What the next times of a task that exists follow from. */
+/** The fields that decide the next times of a stored task. */
 export function previewInputOf(task: Task): PreviewInput {
   const { schedule, seed, startAt, endAt, jitter } = task
   return {

@@ -1,4 +1,4 @@
-/** What a task does, when, and how it goes, at a glance. */
+/** Key facts about a task: its action, its schedule and its recent runs. */
 
 import { Link } from '@tanstack/react-router'
 import { actionWords } from '../../../src/core/words/action.ts'
@@ -60,7 +60,7 @@ function retryWords({ retry: { limit, initial, max } }: Task): string {
   return `${limit} retries, after up to ${durationWords(initial)}, then up to ${durationWords(max)}`
 }
 
-/** The latest run, and how long the last ones that completed took. */
+/** The latest run, and the typical duration of recently completed ones. */
 function Going({ recent }: { readonly recent: NonNullable<Task['recent']> }) {
   const [last] = recent
   const took = recent

@@ -1,4 +1,4 @@
-/** The name of a task, how it stands, and what can be done to it. */
+/** The name of a task, its state, and its actions. */
 import { ActionIcon, Button, Menu } from '@mantine/core'
 import '@mantine/core/styles/Menu.css'
 import '@mantine/core/styles/Popover.css'
@@ -71,7 +71,7 @@ interface SplitProps {
   readonly children: React.ReactNode
 }
 
-/** A button that acts at once, and beside it one that asks how. */
+/** A button that acts at once, with a second one beside it that opens options. */
 function Split({ icon, label, onClick, isMain, children }: SplitProps) {
   return (
     <Button.Group>

@@ -38,7 +38,7 @@ export function TaskScreen() {
   if (isGone) return <GoneTask title={task ? titleOf(task) : 'This task'} />
   if (error && !task) return <Unread what="task" id={taskId} error={error} onRetry={() => void refetch()} />
   if (!task) return <Bones count={5} />
-  // What is open is in the address; undefined takes it out.
+  // The open panel is in the address; undefined closes it.
   const open = (opened: TaskPanel | undefined) =>
     void navigate({
       to: '.',
@@ -101,7 +101,7 @@ function Tabs({ task, tab }: { readonly task: Task; readonly tab: TaskTab }) {
           to="/tasks/$taskId"
           params={{ taskId: task.id }}
           search={name === 'runs' ? {} : { tab: name }}
-          // Otherwise each tab is a link to this page, and so said to be the current one.
+          // Otherwise every tab would count as a link to the current page.
           activeOptions={{ exact: true }}
           aria-current={name === tab ? 'page' : undefined}
           replace

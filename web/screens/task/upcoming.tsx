@@ -12,7 +12,7 @@ import { previewInputOf } from './preview-input.ts'
 
 const SHOWN = 25
 
-/** The next times, as the server works them out, with what clock changes do to them. */
+/** The next times, calculated by the server, with the effects of clock changes. */
 export function Upcoming({ task }: { readonly task: Task }) {
   const { data, error } = useQuery(previewQuery({ ...previewInputOf(task), count: SHOWN }))
   if (error) return <Failure error={error} />
@@ -57,6 +57,6 @@ export function Upcoming({ task }: { readonly task: Task }) {
   )
 }
 
-/** Somebody asked for it to be passed over. */
+/** Whether the occurrence falls under a requested skip. */
 const isSkipped = ({ skipNext }: Task, at: string): boolean =>
   skipNext !== null && Date.parse(at) <= Date.parse(skipNext.until)

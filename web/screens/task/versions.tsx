@@ -1,4 +1,4 @@
-/** What the task was: who changed what, when and why, and the way back. */
+/** The versions of the task: who changed what, when and why, and how to restore one. */
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'

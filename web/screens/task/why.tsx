@@ -12,28 +12,28 @@ import { Sentence } from '../../components/sentence.tsx'
 import { serverNow } from '../../time/clock.ts'
 import classes from './why.module.css'
 
-/** Who could serve it changes without a change of the task. */
+/** Available workers change without a change of the task, so the answer is polled. */
 const ASK_AGAIN_MS = 5_000
 const MINUTE_MS = 60_000
 
-/** How things are when all is well: they hinder nothing, and are no news beside what does. */
+/** Codes of the normal state, which are not shown beside an obstacle. */
 const ORDINARY: readonly WhyNotRunning['code'][] = ['running', 'starting', 'not_due', 'manual_only']
 const isOrdinary = ({ code }: Pick<WhyNotRunning, 'code'>): boolean => ORDINARY.includes(code)
 
 interface WhyProps {
   readonly task: Task
-  /** An instant that has passed; now when there is none. */
+  /** A past instant; undefined for now. */
   readonly at: string | undefined
 }
 
-/** Why the task is not running, or was not: the cause that counts, what to do about it, and what else is in the way. */
+/** Why the task is not or was not running: the main cause, what to do about it, and other obstacles. */
 export function Why({ task, at }: WhyProps) {
-  // Whoever asks here goes on here: what was clicked is not there any more.
+  // Keeps the focus here after a click on an instant, because the clicked element disappears.
   const [isAsking, setAsking] = useState(false)
   const navigate = useNavigate()
   const ask = (at: string | undefined) => {
     setAsking(true)
-    // What is asked about is in the address; undefined takes it out.
+    // The instant is in the address; undefined removes it.
     void navigate({
       to: '.',
       search: (before: Record<string, unknown>) => ({ ...before, at }) as never,
@@ -50,7 +50,7 @@ interface AskingProps {
   readonly onAsk: (at: string | undefined) => void
 }
 
-/** Takes the focus as soon as it is there, while somebody is asking. */
+/** Focuses the element when it appears, if the user is asking about an instant. */
 const focusIf = (isAsking: boolean) => (element: HTMLElement | null) => {
   if (isAsking) element?.focus({ preventScroll: true })
 }
@@ -123,7 +123,7 @@ interface WhenProps {
   readonly onAsk: (at: string) => void
 }
 
-/** Asked about once it is left or entered: each part of it that is typed would be another question. */
+/** Asks when the field is left or Enter is pressed, because each typed part would be another question. */
 function When({ at, zone, isAsking, onAsk }: WhenProps) {
   const [focus] = useState(() => focusIf(isAsking))
   const [typed, setTyped] = useState(at)
@@ -144,7 +144,7 @@ function When({ at, zone, isAsking, onAsk }: WhenProps) {
   )
 }
 
-/** Whole minutes: what somebody begins to ask with. */
+/** Rounded to minutes: the initial value of the field. */
 const aMinuteAgo = (): string =>
   new Date(Math.floor((serverNow() - MINUTE_MS) / MINUTE_MS) * MINUTE_MS).toISOString()
 

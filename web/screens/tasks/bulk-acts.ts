@@ -1,4 +1,4 @@
-/** The same done to many tasks, a few at a time; what one of them refuses does not keep the others from it. */
+/** Performs an action on many tasks, a few at a time. A refusal for one task does not stop the others. */
 import { ApiError } from '../../api/client.ts'
 import { triggerTask } from '../../api/runs.ts'
 import { dropTask, patchTask } from '../../api/task-cache.ts'
@@ -9,13 +9,13 @@ import { earlierPause } from '../../components/task-acts.tsx'
 export const BULK_ACTS = ['run', 'pause', 'resume', 'delete'] as const
 export type BulkAct = (typeof BULK_ACTS)[number]
 
-/** Requests in the air at once: the server is asked by others too. */
+/** Maximum number of concurrent requests, so that the server stays available to others. */
 const AT_ONCE = 4
 
 const DO: Readonly<Record<BulkAct, (task: Task) => Promise<unknown>>> = {
   run: ({ id }) => triggerTask(id),
   pause: async (task) => {
-    // One that was paused is paused again: resuming it is undone.
+    // Undoing the resumption of a paused task pauses it again.
     const words = task.state === 'paused' ? earlierPause(task) : undefined
     if (words !== null) patchTask(await pauseTask(task.id, words))
   },
@@ -26,7 +26,7 @@ const DO: Readonly<Record<BulkAct, (task: Task) => Promise<unknown>>> = {
   },
 }
 
-/** To which of them it can be done at all. */
+/** The tasks to which the action applies. */
 export function concerned(act: BulkAct, tasks: readonly Task[]): readonly Task[] {
   const isOver = (task: Task) => task.state === 'finished' || task.state === 'cancelled'
   if (act === 'pause') return tasks.filter((task) => task.state !== 'paused' && !isOver(task))
@@ -36,15 +36,15 @@ export function concerned(act: BulkAct, tasks: readonly Task[]): readonly Task[]
 
 export interface BulkResult {
   readonly done: readonly Task[]
-  /** What was refused, and in whose words. */
+  /** Refused tasks and the reasons. */
   readonly refused: readonly { readonly task: Task; readonly reason: string }[]
-  /** Those that nobody came to, because it was stopped. */
+  /** Number of tasks that were not processed because the user stopped the action. */
   readonly left: number
 }
 
 interface BulkOptions {
   readonly onProgress?: (count: number) => void
-  /** Stops before the next one; what is done stays done. */
+  /** Stops before the next task; completed changes stay. */
   readonly signal?: AbortSignal
 }
 

@@ -1,4 +1,7 @@
-/** What can be done to all that is chosen. What can be taken back is done at once; the rest says first what follows. */
+/**
+ * Actions for all selected tasks. Actions that can be undone are performed at once; for others the consequences are shown
+ * first.
+ */
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
@@ -10,7 +13,7 @@ import { BulkQuestion, tasksWord } from './bulk-question.tsx'
 import { SelectMatching } from './select-matching.tsx'
 import { type Selection, selectedWords } from './selection.ts'
 
-/** As many are paused or resumed without a question, because that can be taken back; more are asked about. */
+/** Up to this many tasks are paused or resumed without confirmation, because that can be undone. */
 const FEW = 100
 
 const DONE: Readonly<Record<BulkAct, (count: string) => string>> = {
@@ -37,7 +40,7 @@ const capital = (text: string) => text.replace(/^[a-z]/, (letter) => letter.toUp
 interface BulkBarProps {
   readonly selection: Selection
   readonly filter: TaskFilter
-  /** The list goes on beyond what is shown. */
+  /** Whether the list continues beyond the shown rows. */
   readonly hasMore: boolean
 }
 

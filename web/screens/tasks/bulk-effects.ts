@@ -1,4 +1,4 @@
-/** What follows from doing the same to many tasks, in numbers. */
+/** Describes the consequences of a bulk action in numbers. */
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { Task } from '../../api/wire.ts'
 import type { BulkAct } from './bulk-acts.ts'

@@ -1,4 +1,4 @@
-/** Asks before the same is done to many: says in numbers what follows from it, with the commands that do the same. */
+/** Asks for confirmation of a bulk action, with its consequences in numbers and the equivalent commands. */
 import { Button } from '@mantine/core'
 import { useRef, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
@@ -26,9 +26,9 @@ const WORDS: Readonly<Record<BulkAct, { title: (count: string) => string; act: s
 interface BulkQuestionProps {
   readonly act: BulkAct
   readonly tasks: readonly Task[]
-  /** How many of those that were chosen it cannot be done to. */
+  /** Number of selected tasks to which the action does not apply. */
   readonly leftOut: number
-  /** More match than were chosen, because one act takes no more. */
+  /** Whether more tasks match than one bulk action takes. */
   readonly isCut: boolean
   readonly onClose: () => void
   readonly onDone: (result: BulkResult) => void

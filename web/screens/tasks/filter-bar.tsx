@@ -5,7 +5,7 @@ import { Filters } from '../../components/screen.tsx'
 import { TypedFilter } from '../../components/typed-filter.tsx'
 import { STATES, type TaskFilters, TYPES } from './filters.ts'
 
-/** Everything chosen here goes into the address, and is read from there. */
+/** The filters of the list. Their values are in the address. */
 export function FilterBar({ filters }: { readonly filters: TaskFilters }) {
   const navigate = useNavigate()
   const choose = (change: Partial<Record<keyof TaskFilters, string>>) =>

@@ -1,4 +1,4 @@
-/** What the list of tasks is narrowed down to, as it stands in the address. */
+/** Filters of the list of tasks in the address. */
 import { ACTION_TYPES } from '../../../src/core/action/action.ts'
 import { TASK_STATES } from '../../../src/core/task/task.ts'
 import type { TaskFilter } from '../../api/tasks.ts'

@@ -1,4 +1,4 @@
-/** Chooses everything that the filter lets through, also what the list has not come to: counted before anything is done. */
+/** Selects every task that matches the filter, including those not loaded yet, and counts them first. */
 import { Button } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'

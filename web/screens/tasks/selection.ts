@@ -1,16 +1,16 @@
 /**
- * Tasks that were chosen to do the same to all of them: some of those that are shown, or all that match the filter,
- * shown or not. Those that are gone are not chosen any more.
+ * The tasks selected for a bulk action: some of the loaded ones, or all that match the filter. Deleted tasks leave the
+ * selection.
  */
 import { useMemo, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { isGone } from '../../api/gone.ts'
 import type { Task } from '../../api/wire.ts'
 
-/** How far what is chosen goes: some tasks, all that match the filter, or the newest of more than one act takes. */
+/** What the selection covers: some tasks, all that match the filter, or the newest of more than one action takes. */
 export type Reach = 'some' | 'all' | 'newest'
 
-/** All that matched when they were asked for, as far as they were read. */
+/** The matching tasks at the time of the request, as far as they were read. */
 export interface Matched {
   readonly tasks: readonly Task[]
   readonly isCut: boolean
@@ -32,7 +32,7 @@ export const selectedWords = (count: number, reach: Reach): string =>
   `${formatCount(count)} selected${REACH_WORDS[reach]}`
 
 export interface Selection {
-  /** The chosen ones, in the order of the list. */
+  /** The selected tasks, in the order of the list. */
   readonly tasks: readonly Task[]
   readonly reach: Reach
   has(id: string): boolean

@@ -1,6 +1,4 @@
-/**
- * The rows. Only those near the screen are drawn, so ten thousand cost as much as twenty.
- */
+/** A virtualised list: only rows near the viewport are rendered, so ten thousand cost as much as twenty. */
 import { ActionIcon } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
@@ -20,7 +18,7 @@ import classes from './task-list.module.css'
 
 const ROW_PX = 61
 const OVERSCAN = 12
-/** The next page is requested this number of rows before the end. */
+/** The next page is requested when this many rows are left. */
 const AHEAD = 30
 
 interface TaskListProps {
@@ -123,7 +121,7 @@ interface SelectAllProps {
   readonly selection: Selection
 }
 
-/** Chooses all that the list has read so far, or none. */
+/** Selects all loaded tasks, or none. */
 function SelectAll({ tasks, selection }: SelectAllProps) {
   const count = selection.tasks.length
   return (
@@ -147,7 +145,7 @@ interface TaskRowProps {
   readonly onDelete: (task: Task) => void
 }
 
-/** Drawn again when its task has changed, not when the list is scrolled. */
+/** Memoised: rendered again when its task changes, not when the list is scrolled. */
 const TaskRow = memo(function TaskRow({ task, isSelected, onSelect, onDelete }: TaskRowProps) {
   const title = titleOf(task)
   return (
@@ -218,7 +216,7 @@ const TaskRow = memo(function TaskRow({ task, isSelected, onSelect, onDelete }: 
   )
 })
 
-/** How late the latest start among the last runs was. */
+/** The largest lateness among the recent runs. */
 function worstLateness({ recent = [] }: Task): string {
   const known = recent.flatMap(({ latenessMs }) => (latenessMs === null ? [] : [latenessMs]))
   return known.length === 0 ? '–' : formatDuration(Math.max(...known))

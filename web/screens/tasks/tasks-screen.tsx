@@ -1,4 +1,4 @@
-/** All tasks, newest first, narrowed down by what the address says. */
+/** The tasks, newest first, filtered according to the address. */
 import { Button } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -23,7 +23,7 @@ import { TaskList } from './task-list.tsx'
 import classes from './tasks-screen.module.css'
 
 const route = getRouteApi('/tasks')
-/** A count so old is good enough beside a list that goes on. */
+/** A count of this age is good enough for the heading of a list. */
 const COUNTED_MS = 30_000
 
 export function TasksScreen() {
@@ -34,7 +34,7 @@ export function TasksScreen() {
   const [asked, setAsked] = useState<Task | null>(null)
   const tasks = useMemo(() => itemsOf(query.data), [query.data])
   const isSearching = useUntilFound(query, tasks.length)
-  // What is said before deleting is said of the task as it is by then, not of the row that was clicked.
+  // The dialog describes the task as it is now, not as it was when the row was clicked.
   const deleting = asked && (tasks.find(({ id }) => id === asked.id) ?? asked)
   const selection = useSelection(tasks)
   const isFiltered = Object.keys(filter).length > 0
@@ -68,13 +68,13 @@ export function TasksScreen() {
 }
 
 interface CountProps {
-  /** As many as are read so far. */
+  /** Number of tasks loaded so far. */
   readonly count: number
   readonly isAll: boolean
   readonly isFiltered: boolean
 }
 
-/** How many there are in all is known where no filter is: the overview counts them. */
+/** The total is known only without filters, from the overview. */
 function Count({ count, isAll, isFiltered }: CountProps) {
   const { data } = useQuery({
     ...statsQuery,

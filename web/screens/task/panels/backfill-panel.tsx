@@ -1,4 +1,4 @@
-/** Runs what a stretch of the past owed: counted by the server first, then begun with a rate and an order. */
+/** Runs the occurrences of a past period: the server counts them first, then the backfill starts with a rate and an order. */
 import { Checkbox, NativeSelect } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
@@ -30,7 +30,7 @@ interface PanelProps {
   readonly onClose: () => void
 }
 
-/** Whole minutes, as the field has them. */
+/** Rounded to minutes, like the field. */
 const ago = (ms: number) => new Date(Math.floor((serverNow() - ms) / MINUTE_MS) * MINUTE_MS).toISOString()
 
 interface Fields {

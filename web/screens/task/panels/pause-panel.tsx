@@ -1,4 +1,4 @@
-/** Pauses a task with a reason, and until an instant at which it goes on by itself. */
+/** Pauses a task with a reason, optionally until an instant at which it resumes by itself. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -19,7 +19,7 @@ import { previewInputOf } from '../preview-input.ts'
 import presets from './presets.module.css'
 
 const TYPING_MS = 300
-/** As many as a preview holds. */
+/** Maximum number of occurrences in a preview. */
 const COUNTED = 100
 
 const HOUR_MS = 3_600_000
@@ -102,10 +102,10 @@ export function PausePanel({ task, onClose }: PanelProps) {
   )
 }
 
-/** Whole minutes, as the field has them. */
+/** Rounded to minutes, like the field. */
 const minuteAfter = (ms: number): number => Math.ceil((serverNow() + ms) / 60_000) * 60_000
 
-/** How many occurrences fall before an instant, as the server works them out; null when nobody can say. */
+/** The number of occurrences before an instant, calculated by the server; null if unknown. */
 function useSkippedUntil(task: Task, until: string): string | null {
   const isKnown = until !== '' && task.schedule.type !== 'manual' && task.schedule.type !== 'delay'
   const { data } = useQuery(

@@ -1,4 +1,4 @@
-/** Restores an earlier version, after showing what that changes. */
+/** Restores an earlier version after showing what would change. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { patchTask } from '../../../api/task-cache.ts'
@@ -66,7 +66,7 @@ export function Rollback({ task, version, onClose }: RollbackProps) {
   )
 }
 
-/** What differs between the task as it is and a definition that it had. */
+/** The differences between the current task and an earlier definition. */
 function changesTo(task: Task, definition: object) {
   const now = Object.fromEntries(Object.keys(definition).map((field) => [field, task[field as keyof Task]]))
   return differences(now, definition).map(({ path, before, after }) => ({ field: path, before, after }))

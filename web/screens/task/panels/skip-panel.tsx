@@ -1,4 +1,4 @@
-/** Passes over the next occurrences, which are named before anything is done; or takes that back. */
+/** Skips the next occurrences, which are listed first, or withdraws such a request. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { patchTask } from '../../../api/task-cache.ts'
@@ -14,7 +14,7 @@ import { given } from '../../../components/typed.ts'
 import { previewInputOf } from '../preview-input.ts'
 
 const SHOWN = 5
-/** As many as a preview holds. */
+/** Maximum number of occurrences in a preview. */
 const MOST_SEEN = 99
 
 interface PanelProps {

@@ -2,12 +2,12 @@
 import type { Task, TriggerInput } from '../../../api/wire.ts'
 import { jsonOrText, numberOf } from '../../../components/typed.ts'
 
-/** The members of an action that a trigger may change. */
+/** The member of an action that a trigger can override. */
 type Member = 'body' | 'payload' | 'stdin' | 'duration'
 
-/** The fields as they stand in their boxes. */
+/** The overrides as form fields. */
 export interface Otherwise {
-  /** What of the action can be changed; null for those of which nothing can. */
+  /** The member of the action that can be overridden; null if there is none. */
   readonly member: Member | null
   readonly content: string
   readonly timeout: string

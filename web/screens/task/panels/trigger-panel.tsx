@@ -1,4 +1,4 @@
-/** Runs a task once, now, with overrides; the task itself does not change. */
+/** Runs a task once, now, with overrides; the task does not change. */
 import { Checkbox, Textarea } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
 import { queryClient } from '../../../api/query-client.ts'
@@ -19,7 +19,7 @@ interface PanelProps {
 const LABELS = { body: 'Body', payload: 'Payload', stdin: 'Standard input', duration: 'Duration' } as const
 
 export function TriggerPanel({ task, onClose }: PanelProps) {
-  // What was written against another version of the task would say more than it was meant to.
+  // Overrides written against another version of the task could mean something else.
   const name = `trigger ${task.id} ${task.version}`
   const kept = useKeptFields(name, () => otherwiseOf(task))
   const { start, fields, change } = kept
