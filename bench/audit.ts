@@ -13,7 +13,7 @@ interface Row {
 }
 
 const ROUND_WAIT_MS = 180_000
-/** Rows are lost at any time of a round. */
+/** Period of a round over which the rows are lost, one by one. */
 const SPREAD_MS = 40_000
 
 await benchmark({
@@ -97,7 +97,10 @@ await benchmark({
   },
 })
 
-/** Every day at some minute, some in a zone with summer time; and every so often, from their own start. */
+/**
+ * Half of the tasks are due every 24 hours from their own start, the other half daily at some minute in a zone with daylight
+ * saving.
+ */
 function recurring(index: number): Partial<TaskDefinition> {
   if (index % 2 === 0) return { schedule: { type: 'every', interval: '1d' } }
   const expression = `${index % 60} ${Math.floor(index / 60) % 24} * * *`

@@ -1,4 +1,7 @@
-/** What does authentication cost a request whose key is known? The hook that every request passes, without HTTP around it. */
+/**
+ * Measures what authentication costs a request whose key is known, by calling the hook that every request passes, without HTTP
+ * around it.
+ */
 import { randomBytes } from 'node:crypto'
 import { authenticateRequests } from '../src/api/http/authentication.ts'
 import { keyAuthenticator } from '../src/api/http/key-authenticator.ts'

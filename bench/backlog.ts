@@ -51,7 +51,7 @@ interface DrainRow extends CostPerRun {
   readonly future: number
 }
 
-/** Two databases, one of them with the future in it, drained in turns. */
+/** Drains two databases in turn, one of which also holds the tasks of the future. */
 async function besideFuture({ runs, future, nodes, rounds }: Options, server: Server, report: Report) {
   const databases = [
     { future: 0, database: await createBelfryDatabase(server, 'bench_empty') },
@@ -163,7 +163,7 @@ async function stream(transaction: 'none' | 'held', options: Options, server: Se
   }))
 }
 
-/** Opens a transaction with a snapshot; the answer ends it. */
+/** Opens a transaction with a snapshot; the returned function ends it. */
 async function hold(url: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})

@@ -21,7 +21,7 @@ interface Row {
   readonly what: string
   /** Of the runs that are on time. */
   readonly late: Percentiles
-  /** Late runs that completed while they were measured, and all in all. */
+  /** Late runs that completed during the measurement, and in total. */
   readonly doneMeanwhile: number
   readonly done: number
 }
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Row>[] = [
 ]
 
 const MINUTE_MS = 60_000
-/** What a fresh process has yet to compile is not what is asked for here. */
+/** A fresh process first compiles its code, which is not to be measured. */
 const WARM_UP_MS = 3_000
 /** Nodes start so long before the first run on time is due. */
 const HEAD_START_MS = 4_000
@@ -88,7 +88,7 @@ async function take({ rate, seconds, late, perTask }: Scenario, server: Server):
   const endAt = measuredFrom + seconds * 1_000
   await delay(Math.max(0, endAt - Date.now()))
   const meanwhile = (await caughtUp(db)) - before
-  // What was missed is laid out anew for when that happens, which may be later.
+  // Catch-up gives missed runs a new time, which may be later than `endAt`.
   await untilDone(db, { dueBefore: endAt + DRAINED_WITHIN_MS, timeoutMs: DRAINED_WITHIN_MS })
 
   const done = await caughtUp(db)

@@ -10,7 +10,7 @@ import { createBelfryDatabase, type Server, startPostgres } from './support/post
 import { requireRedis } from './support/redis.ts'
 import type { Column } from './support/report.ts'
 
-/** Somebody who takes in work: where the client finds it, what it costs, what came in. */
+/** A service that accepts tasks: where the client finds it, and what its work costs. */
 interface Intake {
   readonly url: string
   subject: Subject
@@ -25,7 +25,7 @@ interface Row {
   readonly concurrentPerSecond: number
   readonly concurrentP99Ms: number
   readonly bulkPerSecond: number
-  /** CPU for one task created in bulk: of the database, of the service, of whoever asks. */
+  /** CPU time for one task created in bulk: of the database, of the service, of the client. */
   readonly bulkDatabaseUs: number
   readonly bulkNodeUs: number | null
   readonly bulkClientUs: number

@@ -9,7 +9,7 @@ import { createBelfryDatabase, type Server, startPostgres } from './support/post
 import type { Column } from './support/report.ts'
 import { afterFilling, assertAllDone, fill, readHistory, untilDone } from './support/tasks.ts'
 
-/** How somebody is told: not at all, on the stream, or by webhook, an event a message or many. */
+/** How the receiver gets events: not at all, on the stream, or by webhook with one or many events per message. */
 const WAYS = ['nobody', 'stream', 'webhook', 'batches'] as const
 type Way = (typeof WAYS)[number]
 
@@ -20,7 +20,7 @@ interface Scenario {
   readonly cutEverySeconds: number
 }
 
-/** What the one who is told has heard. */
+/** What the receiver of events has received. */
 interface Heard {
   readonly received: number
   readonly messages: number
@@ -33,7 +33,7 @@ interface Row extends CostPerRun {
   readonly way: Way
   readonly heard: Heard | null
   readonly delays: Percentiles | null
-  /** From the first due instant until everything was heard. */
+  /** From the first due instant until all events were received. */
   readonly eventsPerSecond: number | null
 }
 

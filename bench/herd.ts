@@ -31,10 +31,10 @@ interface Herd {
 
 interface Row extends CostPerRun {
   readonly action: string
-  /** From the due instant until the last attempt had ended; that it is written takes until `seconds`. */
+  /** Time from the due instant until the last attempt ended; `seconds` also covers writing the results. */
   readonly endedSeconds: number
   readonly late: Percentiles
-  /** Requests that the other end received, and how many of them were different runs. */
+  /** Requests that the sink received, and the number of different runs among them. */
   readonly received: number | null
   readonly receivedDistinct: number | null
 }

@@ -19,13 +19,13 @@ interface Row {
   readonly took: Percentiles
 }
 
-/** One in so many runs is the busiest task's. */
+/** One in this many runs belongs to the busiest task. */
 const BUSY_EVERY = 10
-/** The latest runs, which nothing has been vacuumed or analysed since: a part of history that is always there. */
+/** Share of the latest runs, which have not been vacuumed or analyzed: history always has such a part. */
 const TAIL_SHARE = 0.005
 
 const SCAN = /Scan|Append|Sort|Limit|Execution Time/
-/** Names of partitions and of their indexes differ in the day only, and tables of no interest are left out. */
+/** The day in the names of partitions and their indexes, which differ in nothing else. */
 const DAY = /_20\d{6}/g
 
 await benchmark({
@@ -174,7 +174,7 @@ async function explainAll(
     ],
     ['failed runs of a task', runsOfTask({ projectId, taskId, state: 'permanently_failed', limit: 51 })],
   ]
-  // As lists are read: through connections that may use bitmaps.
+  // Bitmap scans are enabled, as on the connections that read lists.
   await db.run(sql`set enable_bitmapscan = on`)
   for (const [title, { text, values }] of statements) {
     const lines = await db.run<{ 'QUERY PLAN': string }>({

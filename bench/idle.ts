@@ -24,7 +24,7 @@ interface Row {
   readonly storedMiB: number
 }
 
-/** By then the first looks at everything are over. */
+/** By then the nodes have finished their first full passes. */
 const SETTLE_MS = 10_000
 
 await benchmark({

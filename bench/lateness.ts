@@ -25,7 +25,7 @@ interface Scenario {
   readonly rate: number
   readonly action: (typeof ACTIONS)[number]
   readonly seconds: number
-  /** What a fresh process has yet to compile is not what is asked for here. */
+  /** A fresh process first compiles its code, which is not to be measured. */
   readonly warmUpSeconds: number
   readonly nodes: number
   readonly idleSeconds: number
@@ -36,9 +36,9 @@ interface Scenario {
 interface Row extends CostPerRun {
   readonly rate: number
   readonly action: string
-  /** Start − due, as history has it. */
+  /** Start − due, according to history. */
   readonly late: Percentiles
-  /** Received − due, as the other end has it. */
+  /** Received − due, according to the sink. */
   readonly received: Percentiles | null
   /** Only the runs that were due while tasks were being created in bulk. */
   readonly lateDuringBulk: Percentiles | null
@@ -175,7 +175,7 @@ interface Window {
   readonly until: number
 }
 
-/** Creates tasks by whole calls of the API, evenly over the time that is left, and tells when each went on. */
+/** Creates tasks with bulk requests of the maximum size, spread evenly over the remaining time; returns when each one ran. */
 async function createInBulk(
   nodes: readonly BelfryNode[],
   { bulks }: Scenario,

@@ -85,7 +85,7 @@ await benchmark({
   },
 })
 
-/** All due at once, the next time half a day from now. */
+/** Measures tasks that are all due at once and then not again for half a day. */
 async function burst(database: BenchDatabase, { tasks, expressions, nodes: count }: Options): Promise<Row> {
   const { url, db } = database
   await checkpoint(db)

@@ -30,7 +30,7 @@ interface Row extends CostPerRun {
   readonly databaseMiB: number
 }
 
-/** So much work is put in at a time, and so long before it is due. */
+/** The period that one batch of tasks covers, and how long before its start the batch is created. */
 const CHUNK_MS = 10_000
 const AHEAD_MS = LOOK_AHEAD_MS + 2 * CHUNK_MS
 const MINUTE_MS = 60_000
@@ -97,7 +97,7 @@ async function changePartitionAt({ db }: BenchDatabase, at: number): Promise<voi
   }
 }
 
-/** Puts in what is due, a little ahead of time, until the end. */
+/** Creates tasks a little before they are due, until the end. */
 async function keepFilling(
   { url }: BenchDatabase,
   { rate, minutes }: Options,

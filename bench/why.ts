@@ -9,7 +9,7 @@ import { createBelfryDatabase, startPostgres, vacuum } from './support/postgres.
 import { fill, HOUR_MS } from './support/tasks.ts'
 
 interface Row {
-  /** What the task was made to be, or the instant that it is asked about. */
+  /** The state that the task was brought into, or the instant that is asked about. */
   readonly about: string
   readonly code: string
   readonly took: Percentiles
@@ -48,7 +48,7 @@ await benchmark({
       sql`update task set created_at = now() - interval '30 days' where id = any(${taskIds}::uuid[])`,
     )
     await vacuum(db)
-    // As many places as runs below are made to take for good.
+    // As many slots as there are runs below that never end.
     const [working] = await startNodes(1, url, ['--concurrency', '3'])
     const [asking] = await startNodes(1, url, ['--roles', 'api'])
     const say = async (method: string, path: string, body?: unknown): Promise<Record<string, string>> => {
@@ -62,7 +62,7 @@ await benchmark({
     const make = async (fields: object) =>
       (await say('POST', '/tasks', { action: SLEEP, ...fields }))['id'] as string
     const rows: Row[] = []
-    /** Waits until the answer is the one that is asked for, and then takes the time of it. */
+    /** Waits for the answer with the given code, and then measures how long that answer takes. */
     const ask = async (code: string, about: string, id: string, query = '') => {
       const deadline = Date.now() + UNTIL_SO_MS
       for (;;) {

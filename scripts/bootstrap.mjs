@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const NEEDED = { major: 20, minor: 19 }
 
 /**
- * Ends the process with a sentence on stderr when it cannot be done.
+ * Prepares the checkout; ends the process with a sentence on stderr if that fails.
  *
  * @param {{ build: boolean }} wanted
  */

@@ -1,6 +1,6 @@
 /**
- * Builds `dist/web`, what browsers get, from `web`, with a compressed form beside each file. It is built aside
- * and moved into place with the stamp that says what it was built from, so it is there whole or not at all.
+ * Builds `dist/web`, what browsers get, from `web`, with a compressed form beside each file. The build is made in another
+ * folder and moved into place with a stamp of its sources, so `dist/web` is either complete or absent.
  */
 
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,10 +15,10 @@ const STAMP = '.stamp'
 const INPUTS = ['web', 'src/core', 'package.json', 'package-lock.json', 'scripts/build-dashboard.mjs']
 /** Below this a compressed form saves nothing worth a second file. */
 const COMPRESSED_FROM_BYTES = 1_024
-/** Close to the smallest, in a tenth of the time that the smallest takes. */
+/** Compresses nearly as well as the highest quality, in a tenth of its time. */
 const BROTLI_QUALITY = 9
 
-/** Whether `dist/web` was built from what is there now. */
+/** Returns whether `dist/web` was built from the current sources. */
 export function isDashboardBuilt() {
   const stamp = join(target, STAMP)
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === hashOf(INPUTS)
@@ -29,7 +29,7 @@ export async function buildDashboard() {
   const hash = hashOf(INPUTS)
   const draft = `${target}.new-${process.pid}`
   const { NODE_ENV } = process.env
-  // Tests build too, under another name, and must get what users get.
+  // Tests build under another NODE_ENV and must get the same result as users.
   process.env.NODE_ENV = 'production'
   try {
     await build({

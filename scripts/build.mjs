@@ -1,8 +1,8 @@
 /**
- * Builds what is out of date of the two halves: the dashboard in `dist/web`, and `dist/main.js`, the program,
- * from `src/cli/main.ts`, with `dist/worker.js`, what others import, and its types, and `dist/runner.js`, which runs programs for `belfry worker`. Dependencies of the program stay outside the bundle. `dist/.stamp` says what it was
- * built from and is written last, so a build cut short is built again. The new program takes the place of the
- * old one in one step: there is never a moment without one.
+ * Builds whichever half is out of date: the dashboard in `dist/web`; or the program `dist/main.js` from `src/cli/main.ts`, with
+ * `dist/worker.js`, which users import, and its types, and `dist/runner.js`, which runs programs for `belfry worker`.
+ * Dependencies of the program stay outside the bundle. `dist/.stamp` records what `dist` was built from and is written last, so
+ * an interrupted build is repeated. The new program replaces the old one in one step: there is never a moment without one.
  */
 
 import { execFile, spawn } from 'node:child_process'
@@ -18,13 +18,13 @@ const dist = join(root, 'dist')
 const stamp = join(dist, '.stamp')
 const INPUTS = ['src', 'migrations', 'package.json', 'package-lock.json', 'scripts/build.mjs']
 
-/** Whether `dist` was built from what is there now. */
+/** Returns whether `dist` was built from the current sources. */
 export function isBuilt() {
   return isProgramBuilt() && isDashboardBuilt()
 }
 
 /**
- * The same in a process of its own: what builds takes memory that a program started afterwards would keep.
+ * Builds in a separate process, because a build uses memory that a program started afterwards would keep.
  *
  * @param {(pid: number) => void} nameChild told which process does it
  */
@@ -76,7 +76,7 @@ async function buildProgram() {
     platform: 'node',
     target: 'node20',
     splitting: true,
-    // All in one directory: what lies beside the program is found relative to whatever file asks for it.
+    // All chunks are in one directory, because files beside the program are found relative to the file that asks for them.
     chunkNames: '[name]-[hash]',
     sourcemap: 'linked',
     logLevel: 'warning',
@@ -122,7 +122,8 @@ async function bundleForRequire(bundle) {
 }
 
 /**
- * What runs one attempt of a program, in one file: it is started for each, and shares nothing with the rest.
+ * Bundles the runner of one attempt of a program into one file: it is started for each attempt, and shares nothing with the
+ * rest.
  *
  * @param {typeof import('esbuild').build} bundle
  */
@@ -144,7 +145,7 @@ async function bundleRunner(bundle) {
   for (const { path, contents } of outputFiles) replaceFile(path, contents)
 }
 
-/** The types of what others import, in `dist/types`, and once more for those who `require` it. */
+/** Writes the types of the worker library to `dist/types`, and once more for programs that `require` it. */
 async function declareTypes() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   await promisify(execFile)(process.execPath, [tsc, '-p', join(root, 'src/sdk/tsconfig.json')])
@@ -152,7 +153,7 @@ async function declareTypes() {
   mkdirSync(commonjs, { recursive: true })
   for (const name of readdirSync(types).filter((file) => file.endsWith('.d.ts')))
     replaceFile(join(commonjs, name), readFileSync(join(types, name)))
-  // A declaration file belongs to the kind of module that the package around it names.
+  // The package around a declaration file determines the kind of its module.
   writeFileSync(join(commonjs, 'package.json'), '{ "type": "commonjs" }\n')
 }
 

@@ -1,6 +1,6 @@
 /**
- * Installs what the lockfile says, when that is not what is there. `node_modules/.belfry-lock-hash` says
- * which lockfile was installed and is written only after success, so an install cut short is done again.
+ * Installs the packages of the lockfile unless they are installed already. `node_modules/.belfry-lock-hash` records which
+ * lockfile was installed and is written only after success, so an interrupted install is repeated.
  */
 
 import { spawn } from 'node:child_process'
@@ -34,7 +34,7 @@ export function isInstalled() {
   try {
     writeFileSync(stamp, hash)
   } catch {
-    // A read-only installation is compared again each time.
+    // If the installation is read-only, it is compared again each time.
   }
   return true
 }
@@ -117,7 +117,7 @@ function runNpm(nameChild, args) {
   })
 }
 
-/** The npm that started us, when one did. */
+/** Returns the npm that started this process, if one did; otherwise the npm on the path. */
 function npmCommand() {
   const running = process.env.npm_execpath
   return running && basename(running) === 'npm-cli.js' ? [process.execPath, running] : ['npm']

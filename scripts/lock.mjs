@@ -1,9 +1,8 @@
 /**
- * Lets one process at a time prepare a checkout. The lock is a directory that holds one file, named after
- * its holder. It is made aside and renamed into place, which fails while another holder's is there. The
- * lock of a dead process is taken over by renaming the file inside it: its name is unique, so of any
- * number that try, one finds it. The file may name a child that works for the holder: while that one
- * lives, it holds the lock even when the holder was killed.
+ * Lets one process at a time prepare a checkout. The lock is a directory that contains one file, named after its holder. It is
+ * made under another name and renamed into place, which fails while another holder's directory is there. The lock of a dead
+ * process is taken over by renaming the file inside it: its name is unique, so only one of several processes finds it. The file
+ * may name a child that works for the holder: while the child lives, it holds the lock even if the holder was killed.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -143,8 +142,8 @@ function identify(pid) {
 }
 
 /**
- * When the process started, where Linux tells; it sets it apart from a later one with the same pid, and
- * from its own zombie.
+ * Returns when the process started, if Linux reports it; this tells the process from a later one with the same pid, and from
+ * its own zombie.
  *
  * @param {number} pid
  */

@@ -1,6 +1,6 @@
 /**
- * What npm runs before it packs this project, and after it was cloned as somebody's git dependency: builds what the
- * package is made of. An installation without the tools has nothing to build with, and needs nothing built.
+ * Run by npm before it packs this project, and after the project was cloned as a git dependency: builds the contents of the
+ * package. An installation without the build tools cannot build, and does not need to.
  */
 import { createRequire } from 'node:module'
 import { build } from './build.mjs'

@@ -20,7 +20,7 @@ if (!/^\d+$/.test(values.minutes)) {
 }
 const folder = resolve(positionals[0] ?? mkdtempSync(join(tmpdir(), 'belfry-screenshots-')))
 
-// Both files whose names hold it.
+// Selects both scenario files whose names contain this text.
 const code = await runScenarios(['screenshots.scenario.ts'], {
   BELFRY_SCREENSHOTS: folder,
   BELFRY_SCREENSHOT_MINUTES: values.minutes,

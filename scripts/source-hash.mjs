@@ -1,4 +1,4 @@
-/** Tells whether what was built is what the sources say now. */
+/** Hashes the sources, to find out whether a build is up to date. */
 
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

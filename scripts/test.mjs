@@ -22,7 +22,8 @@ if (args.length === 0) {
 await step('tests', 'vitest', ['run', ...args], { quiet: false })
 
 /**
- * Runs one tool and says how long it took; ends the process when it fails. A quiet one is heard only then.
+ * Runs one tool and reports how long it took; ends the process if the tool fails. The output of a quiet tool is shown only
+ * then.
  *
  * @param {string} name
  * @param {string} tool

@@ -30,7 +30,7 @@ export async function runVitest(args, env = {}) {
 }
 
 /**
- * The same for `*.scenario.ts` files, which `npm test` leaves out.
+ * Runs `*.scenario.ts` files, which `npm test` leaves out.
  *
  * @param {string[]} args
  * @param {Record<string, string>} [env]

@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import { serve } from './channel.mjs'
 import { timeBulk, timeCreates } from './latencies.mjs'
 
-/** So far ahead that none comes due while creating is measured. */
+/** Far enough ahead that no task comes due during the measurement. */
 const AHEAD_MS = 24 * 3_600_000
 
 let pool

@@ -1,4 +1,4 @@
-/** No scheduler at all: the calls themselves, as many at a time as everybody makes. What nobody can be faster than. */
+/** The calls alone, without a scheduler, at the concurrency of all contenders: the upper bound for each of them. */
 import { serve } from './channel.mjs'
 import { createWork } from './work.mjs'
 

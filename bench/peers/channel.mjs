@@ -1,4 +1,4 @@
-/** The helper's end of the line to the benchmark: calls come in as messages, answers go back. */
+/** The helper's end of the channel to the benchmark: receives calls as messages and sends the results back. */
 
 /** @param {Record<string, (args: any) => unknown>} methods */
 export function serve(methods) {
@@ -11,6 +11,6 @@ export function serve(methods) {
       process.send({ id: call.id, error: error.stack ?? String(error) })
     }
   })
-  // Whoever started this is gone.
+  // The parent process has ended.
   process.on('disconnect', () => process.exit())
 }

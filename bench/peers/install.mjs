@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const bench = fileURLToPath(new URL('..', import.meta.url))
 const stamp = join(bench, 'node_modules', '.lock-hash')
-/** The benchmarks that compare. */
+/** Benchmarks that compare Belfry with the peers. */
 const COMPARING = ['drain', 'http', 'enqueue']
 const SHOWN_CHARS = 4_000
 

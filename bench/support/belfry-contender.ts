@@ -26,7 +26,7 @@ export function belfryContender(server: Server): Contender {
   }
 }
 
-/** Nodes are up and idle; then all tasks come due at once. */
+/** Starts idle nodes beside tasks that are all due; `begin` wakes the nodes. */
 export async function prepareDrain(
   database: BenchDatabase,
   { runs, nodes: count, sinkUrl }: Workload,

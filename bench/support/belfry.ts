@@ -14,7 +14,7 @@ export interface BelfryNode {
 
 const STOP_TIMEOUT_MS = 60_000
 
-/** Nodes with their default settings but for what is given, ready for work when this resolves. */
+/** Starts nodes with default settings except for those given; resolves when the nodes are ready for work. */
 export function startNodes(
   count: number,
   databaseUrl: string,
@@ -46,7 +46,7 @@ async function startNode(databaseUrl: string, settings: readonly string[]): Prom
   return { pid: child.pid ?? 0, url, stop }
 }
 
-/** Asks a process to end, and ends it when it does not. */
+/** Asks a process to end, and kills it if it does not. */
 export function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
   return new Promise((resolve) => {

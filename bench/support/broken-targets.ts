@@ -35,7 +35,7 @@ export interface BrokenScenario {
 }
 
 export interface BrokenRow extends BrokenScenario {
-  /** Received − due. What was not received until the end counts with what it was late by then. */
+  /** Received − due. A call that was not received counts with its lateness at the end of the measurement. */
   readonly received: Percentiles
   readonly delivered: number
   readonly mostUnderWay: number
@@ -56,11 +56,11 @@ export const BROKEN_COLUMNS: readonly Column<BrokenRow>[] = [
 
 const RATE = 100
 const SLOW_MS = 30_000
-/** Calls to the healthy target before anything is measured: what a fresh process has yet to compile is not the question. */
+/** How long calls go to the healthy target before the measurement: a fresh process first compiles its code. */
 const WARM_UP_MS = 3_000
-/** Between the end of the warm-up, the calls to broken targets, and the first that is measured. */
+/** Time between the end of the warm-up and the calls to broken targets, and between these and the first measured call. */
 const HEAD_START_MS = 1_000
-/** For the last calls to be received. What has not come by then counts as late as it is. */
+/** How long to wait for the last calls. A call that has not arrived by then counts with its lateness so far. */
 const PATIENCE_MS = 20_000
 const POLL_MS = 100
 
@@ -115,7 +115,7 @@ interface Filling {
   readonly count: number
 }
 
-/** Answers when the first call is due that is measured. */
+/** Creates all tasks; returns when the first measured call is due. */
 async function fillAll(
   url: string,
   { runs }: BrokenScenario,
@@ -169,7 +169,7 @@ async function attemptsAt({ db }: BenchDatabase, dueAt: number): Promise<number>
   return row?.attempts ?? 0
 }
 
-/** Calls to broken targets may take twenty minutes; nobody waits for them here. */
+/** Kills the nodes without waiting for calls to broken targets, which can take twenty minutes. */
 export async function killAll(nodes: readonly BelfryNode[]): Promise<void> {
   for (const { pid } of nodes) process.kill(pid, 'SIGKILL')
   await Promise.all(nodes.map((node) => node.stop()))

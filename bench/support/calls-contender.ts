@@ -10,7 +10,7 @@ export function callsContender(server: Server): Contender {
   return {
     name: 'calls',
     prepare: async ({ runs, nodes, sinkUrl }) => {
-      // Nothing is kept there; it is asked what it cost, like everybody else's.
+      // The database stays empty; its cost is measured as for every other contender.
       const database = await server.create('bench_calls')
       const workers = Array.from({ length: nodes }, () => startChild('peers/calls-worker.mjs'))
       const done = workers.map(() => 0)

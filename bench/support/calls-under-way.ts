@@ -1,4 +1,4 @@
-/** What calls that are not answered cost in memory: in the HTTP client alone, and in a whole node. */
+/** Measures the memory that unanswered calls need: in the HTTP client alone, and in a whole node. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -19,7 +19,7 @@ export interface CallsRow extends CallsScenario {
   readonly who: string
   readonly idleMiB: number
   readonly residentMiB: number
-  /** Null where only the process itself could tell. */
+  /** Null if only the measured process itself could report it. */
   readonly heapMiB: number | null
 }
 
@@ -41,7 +41,7 @@ const SETTLE_MS = 5_000
 const POLL_MS = 100
 const TIMEOUT_MS = 120_000
 
-/** The client in this process. What its sockets cost in the kernel belongs to no process. */
+/** Measures the client in this process. Kernel memory of its sockets is not included, because it belongs to no process. */
 export async function takeClient(scenario: CallsScenario): Promise<CallsRow> {
   const targets = startTargets()
   const client = new HttpClient({ allowPrivate: true, connectionsPerOrigin: scenario.calls })
@@ -64,7 +64,7 @@ export async function takeClient(scenario: CallsScenario): Promise<CallsRow> {
   }
 }
 
-/** Nobody stops these calls: a signal that is shared by thousands would be measured with them. */
+/** These calls are never cancelled: a signal shared by thousands of calls would become part of the measurement. */
 const NO_SIGNAL = { aborted: false, addEventListener: () => {}, removeEventListener: () => {} }
 
 function send(client: HttpClient, urls: readonly string[], count: number) {
@@ -82,12 +82,12 @@ function memory() {
   return { residentMiB: mib(rss), heapMiB: mib(heapUsed + external) }
 }
 
-/** A node with everything that a run is to it: the lease, the attempt, the definition. */
+/** Measures a node with everything that it keeps for a run: the lease, the attempt, the definition. */
 export async function takeNode(scenario: CallsScenario, server: Server): Promise<CallsRow> {
   const { calls, targets: count } = scenario
   const database = await createBelfryDatabase(server, 'bench_calls_under_way')
   const targets = startTargets()
-  // Twice as many as there are: of the last quarter, targets with many calls get none.
+  // Twice the number of calls, because targets with many calls get none of the last quarter.
   const [node] = await startNodes(1, database.url, [
     '--max-calls',
     String(2 * calls),

@@ -8,7 +8,7 @@ import { ROOT } from './root.ts'
 export interface Child {
   readonly pid: number
   call<T>(method: string, args?: unknown): Promise<T>
-  /** Hears how much work the process has done so far. */
+  /** Calls the listener with the amount of work that the process has done so far. */
   onProgress(listener: (done: number) => void): void
   stop(): Promise<void>
 }

@@ -1,7 +1,7 @@
 /** What must be undone before the process ends, whether it ends well, by an error or by a signal. */
 const pending = new Set<() => unknown>()
 
-/** Remembers how to undo something. The answer undoes it now, once. */
+/** Registers a function that undoes something. The returned function calls it now, at most once. */
 export function onCleanup(undo: () => unknown): () => Promise<void> {
   pending.add(undo)
   return async () => {
@@ -12,8 +12,8 @@ export function onCleanup(undo: () => unknown): () => Promise<void> {
 let cleaning: Promise<void> | undefined
 
 /**
- * Undoes everything, the latest first; what fails is said and does not keep the rest from being undone. Whoever
- * asks while it is under way waits for it: a signal and the failure it causes must not end the process early.
+ * Undoes everything, the latest first; a failure is reported and does not stop the rest. Callers during a cleanup wait for it:
+ * a signal and the failure that it causes must not end the process early.
  */
 export function cleanUp(): Promise<void> {
   cleaning ??= undoAll()

@@ -12,7 +12,7 @@ export const COST: readonly Column<CostPerRun>[] = [
   { title: 'RSS MiB', of: (row) => row.peakMiB },
 ]
 
-/** Percentiles in milliseconds, each title behind a word that tells of what. */
+/** Percentiles in milliseconds; each title begins with a word that says what they measure. */
 export const percentileColumns = <Row>(
   word: string,
   of: (row: Row) => Percentiles | null,

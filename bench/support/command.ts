@@ -46,7 +46,7 @@ export const flag = (help: string): Option<boolean> => ({
   parse: () => true,
 })
 
-/** Several of a closed list, with commas between them. */
+/** Several values of a closed list, separated by commas. */
 export const someOf = <T extends string>(all: readonly T[], help: string): Option<readonly T[]> => ({
   fallback: all,
   help,
@@ -76,7 +76,7 @@ export async function benchmark<O extends Record<string, Option<unknown>>>(it: B
       isInterrupted = true
       void cleanUp().finally(() => process.exit(1))
     })
-  // Whoever read the output has gone, as `head` does: that must not leave servers running.
+  // The reader of the output has closed it, as `head` does: no servers may be left running.
   for (const stream of [process.stdout, process.stderr]) {
     stream.once('error', () => process.kill(process.pid, 'SIGTERM'))
     stream.on('error', () => {})
@@ -89,7 +89,7 @@ export async function benchmark<O extends Record<string, Option<unknown>>>(it: B
       process.stdout.write(`${JSON.stringify({ ...about, ...report.results })}\n`)
     }
   } catch (error) {
-    // What was interrupted fails in many ways, none of which is news.
+    // An interrupted benchmark fails in many ways that are not worth reporting.
     if (!isInterrupted) console.error(error instanceof Error ? (error.stack ?? error.message) : error)
     process.exitCode = 1
   } finally {

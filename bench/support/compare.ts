@@ -1,6 +1,6 @@
 /**
- * The same work on everybody, in turns: A B C, A B C, … What else the machine is doing then falls on all of
- * them alike, which makes the ratios worth more than the figures.
+ * Runs the same work on every contender in turn: A B C, A B C, … Other load on the machine then affects all contenders alike,
+ * so the ratios are more reliable than the absolute figures.
  */
 import { belfryContender } from './belfry-contender.ts'
 import { callsContender } from './calls-contender.ts'
@@ -24,7 +24,7 @@ export interface Comparison {
 
 interface Row extends CostPerRun {
   readonly contender: ContenderName
-  /** What the receiving end cost; in no other figure. */
+  /** Cost of the sink, which no other figure includes. */
   readonly sinkUsPerRun: number | null
 }
 

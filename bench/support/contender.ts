@@ -1,26 +1,28 @@
-/** Whoever takes part in a comparison: Belfry and its peers, each doing the same work in its own way. */
+/** The contenders of a comparison: Belfry and its peers, each doing the same work in its own way. */
 import type { Subject } from './measure.ts'
 
-/** Whoever takes tasks in. */
+/** Contenders that accept tasks. */
 export const INTAKES = ['belfry', 'graphile', 'pg-boss', 'bullmq'] as const
 export type IntakeName = (typeof INTAKES)[number]
 
-/** Whoever works them off; graphile-worker in two ways, because its documented batching changes the order of magnitude. */
+/**
+ * Contenders that perform tasks; graphile-worker in two ways, because its documented batching changes the order of magnitude.
+ */
 export const CONTENDERS = [...INTAKES, 'graphile-default'] as const
 
-/** Who makes calls: also nobody, which is the calls alone. */
+/** Contenders that make calls, and the calls alone without a scheduler. */
 export const CALLERS = [...CONTENDERS, 'calls'] as const
 export type ContenderName = (typeof CALLERS)[number]
 
 export interface Workload {
   readonly runs: number
-  /** Processes that work. */
+  /** Number of worker processes. */
   readonly nodes: number
   /** Where each run sends its POST; null for work that does nothing. */
   readonly sinkUrl: string | null
 }
 
-/** A contender with its work in place and its processes up, waiting to begin. */
+/** A contender with its tasks created and its processes running, ready to begin. */
 export interface Prepared {
   readonly subject: Subject
   begin(): Promise<void>
@@ -36,6 +38,6 @@ export interface Contender {
   prepare(workload: Workload): Promise<Prepared>
 }
 
-/** The default of Belfry, given to everybody. */
+/** Belfry's default, used for every contender. */
 export const CONCURRENCY = 50
 export const DRAIN_TIMEOUT_MS = 600_000

@@ -1,7 +1,7 @@
 /** CPU time and memory of processes, as Linux tells them in /proc. */
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Fixed for programs since long ago, whatever the kernel counts in. */
+/** The unit in which Linux reports CPU times to programs, whatever the kernel uses internally. */
 const TICKS_PER_SECOND = 100
 const US_PER_TICK = 1_000_000 / TICKS_PER_SECOND
 const MAX_READINGS = 10
@@ -29,9 +29,8 @@ export function ownCpuUs(pid: number): number {
 }
 
 /**
- * CPU time of a server and its children, in microseconds, with those that have ended: their time is in what
- * the server has reaped. When one ends during the reading it would be counted twice or not at all, so the
- * reading is done again.
+ * Returns the CPU time of a server and its children, in microseconds. The time of children that have ended is in what the
+ * server has reaped. A child that ends during the reading would be counted twice or not at all, so the reading is repeated.
  */
 export function treeCpuUs(pid: number): number {
   let sum = 0
@@ -62,9 +61,9 @@ const kilobytes = (file: string, label: string): number => {
 /** The most memory that a process has held so far. */
 export const peakMiB = (pid: number) => kilobytes(`/proc/${pid}/status`, 'VmHWM') / 1024
 
-/** What it holds now. */
+/** Returns the current memory of a process. */
 export const residentMiB = (pid: number) => kilobytes(`/proc/${pid}/status`, 'VmRSS') / 1024
 
-/** What a server and its children hold now, memory that they share counted once. */
+/** Returns the current memory of a server and its children, counting shared memory once. */
 export const treeMiB = (pid: number) =>
   [pid, ...childrenOf(pid)].reduce((sum, id) => sum + kilobytes(`/proc/${id}/smaps_rollup`, 'Pss'), 0) / 1024

@@ -10,18 +10,18 @@ import { list, type Statement, sql } from '../../src/store/database/sql.ts'
 export const LAYOUTS = ['shards', 'days', 'hours'] as const
 export type LayoutName = (typeof LAYOUTS)[number]
 
-/** By what rows are found: by their id alone, or also by the stretch of time that a batch is about, which tells the partition. */
+/** How rows are found: by their id alone, or also by the period that a batch covers, which determines the partition. */
 export type Key = 'id' | 'id and time'
 
 const HOUR_MS = 3_600_000
 const STEP_MS: Readonly<Record<LayoutName, number>> = { shards: 0, days: 24 * HOUR_MS, hours: HOUR_MS }
-/** As agenda has it. Autovacuum is off, so that each layout is vacuumed when all are, and measured. */
+/** As for agenda, but without autovacuum, so that all layouts are vacuumed at the same point and the vacuum is measured. */
 const STORAGE = 'fillfactor = 50, autovacuum_enabled = false'
 const ALL_SHARDS = Array.from({ length: 64 }, (_, id) => id)
 
 export const tableOf = (layout: LayoutName) => `due_${layout}`
 
-/** Constant text with the name of a table in it, which is the one thing that no value can stand for. */
+/** Puts the name of a table into constant text: a name is the one thing that cannot be a parameter. */
 const at = <Row>(layout: LayoutName, statement: Statement<Row>): Statement<Row> => ({
   ...statement,
   text: statement.text.replace(/\bagenda\b/g, tableOf(layout)),
@@ -29,7 +29,7 @@ const at = <Row>(layout: LayoutName, statement: Statement<Row>): Statement<Row> 
 
 const raw = <Row = Record<string, never>>(text: string): Statement<Row> => ({ text, values: [] })
 
-/** Makes a layout with partitions from two hours or a day ago for so many days. */
+/** Creates a layout with partitions for a number of days, beginning two hours or a day ago. */
 export async function createLayout(db: Queryable, layout: LayoutName, days: number): Promise<number> {
   const table = tableOf(layout)
   if (layout === 'shards') {
@@ -87,13 +87,13 @@ export const insertRows = (layout: LayoutName, rows: readonly Row[]) =>
                   ${list(rows, (r) => r.wakeAt)}::float8[]) as i(run_id, shard, wake_ms)`,
   )
 
-/** What the product reads, word for word. */
+/** The statement of the product itself. */
 export const look = (layout: LayoutName, q: { from: number | null; until: number; limitPerShard: number }) =>
   at(layout, lookAhead({ shards: ALL_SHARDS, ...q }))
 
 /**
- * The partitions in which rows are looked for, as a stretch of time: the planner leaves out all others. With the
- * rows' own instants instead it would rather read all that is due at these.
+ * The period of the partitions that contain the rows, so that the planner excludes all others. Given the rows' own instants,
+ * the planner would rather read everything that is due at these.
  */
 const boundsOf = (layout: LayoutName, key: Key, rows: readonly Row[]) => {
   if (key === 'id') return { first: '-Infinity', last: 'Infinity' }

@@ -24,7 +24,7 @@ import type { Report } from './report.ts'
 const DAYS = 30
 const DAY_MS = 86_400_000
 export const BATCH = 1_000
-/** Rows whose partition nobody names are looked for in all of them: of these a few are enough. */
+/** A statement that names no partition searches all of them, so fewer rows are enough. */
 export const FEW = 2_000
 const STEPS = ['insert', 'look', 'fire', 'retry, same partition', 'retry, another', 'end'] as const
 type Step = (typeof STEPS)[number]
@@ -80,7 +80,7 @@ export class DueTrial {
     await checkpoint(this.#watching)
   }
 
-  /** Rows come, are seen, fired, partly retried, and end, a batch at a time. */
+  /** Inserts, reads, fires, partly retries and ends rows, a batch at a time. */
   async take(way: Way, count: number): Promise<void> {
     const { layout, key } = way
     const from = Date.now() - 1_000
@@ -297,7 +297,7 @@ export class DueTrial {
     )
   }
 
-  /** The rows of a new partition have to be moved out of the one for everything else, which is locked meanwhile. */
+  /** Moves the rows of a new partition out of the default partition, which is locked meanwhile. */
   async #attach(layout: LayoutName, from: number): Promise<number | null> {
     if (layout === 'shards') return null
     const table = tableOf(layout)
@@ -322,7 +322,7 @@ export class DueTrial {
     const row = { shard: 1, fence: 0, runId: uuidv7(), wakeAt: Date.now() + DAY_MS }
     await this.#db.run(insertRows(layout, [row]))
     try {
-      // The same run, re-dated: what a retry or a lost answer would leave behind.
+      // The same run at another instant, as a retry or a lost response could leave it.
       await this.#db.run(insertRows(layout, [{ ...row, wakeAt: row.wakeAt + 1 }]))
       return 'taken'
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Somebody who wants to know how runs end, in a process of its own: by webhook, or on the stream, which is cut off now and
- * then and taken up again where it broke. For each event it keeps how long after the end it came.
+ * A receiver of run events in a separate process: by webhook, or on the stream, which is cut now and then and resumed where it
+ * broke. For each event it records how long after the end of the run the event arrived.
  */
 import { createServer, get } from 'node:http'
 import { serve } from '../peers/channel.mjs'

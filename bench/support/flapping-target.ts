@@ -1,6 +1,6 @@
 /**
- * A target that is up and down by turns, called for days on a clock of its own: what attempts a circuit saves. The lines are those of
- * the program; the target, the tasks and time are made up. The same seed gives the same days.
+ * Simulates a target that goes up and down for days, to measure how many attempts a circuit saves. The lines are the program's
+ * own code; the target, the tasks and time are simulated. The same seed gives the same days.
  */
 import { DEFAULT_RETRY_POLICY, mayRetry, retryDelay } from '../../src/core/policy/retry-policy.ts'
 import type { CallResultKind } from '../../src/outgoing/targets/call-result.ts'
@@ -16,14 +16,14 @@ export interface FlappingOptions {
   readonly seed: number
 }
 
-/** What came out of it. */
+/** Result of a simulation. */
 export interface FlappingRow {
   readonly runs: number
   readonly attempts: number
-  /** Attempts that found nobody, and how many seconds they were under way together. */
+  /** Attempts that failed because the target was down, and their total duration in seconds. */
   readonly burnt: number
   readonly burntSeconds: number
-  /** Runs that failed for want of another attempt. */
+  /** Runs that failed because no attempts were left. */
   readonly gaveUp: number
   readonly downPercent: number
   /** The longest that a run waited for its first attempt, and after the target was up again. */
@@ -122,7 +122,7 @@ class Week {
       if (run === undefined) return
       this.#call(run)
     }
-    // While runs wait, time itself is an event: the timer of the book runs on another clock.
+    // While runs wait, empty events make the simulated time pass: the timer of the target book runs on another clock.
     if (this.#waiting.length > 0) this.#events.push({ at: this.#now + 1_000, happen: () => {} })
   }
 

@@ -8,9 +8,9 @@ export interface Subject {
   readonly pids: readonly number[]
   /** Backends that serve the benchmark itself: what they cost is not counted. */
   readonly ownBackends: readonly number[]
-  /** The position in the WAL, or null where there is none. */
+  /** Returns the position in the WAL, or null if there is no WAL. */
   wal(): Promise<number | null>
-  /** Counts what statements cost, where that is wanted. */
+  /** Counts the cost of statements; null if that is not wanted. */
   readonly statements: { reset(): Promise<void>; print(): Promise<void> } | null
 }
 
@@ -19,13 +19,13 @@ export interface Cost {
   readonly databaseCpuUs: number
   readonly nodeCpuUs: number
   readonly walBytes: number | null
-  /** The largest process at its largest. */
+  /** Peak memory of the largest process. */
   readonly peakMiB: number
-  /** What the benchmark itself cost the database, by looking; not in the figures above. */
+  /** CPU time that the benchmark's own queries cost the database; not included in the figures above. */
   readonly watchingCpuUs: number
 }
 
-/** Starts measuring; the answer ends it. */
+/** Starts measuring; the returned function stops and returns the cost. */
 export async function measure(subject: Subject): Promise<() => Promise<Cost>> {
   await subject.statements?.reset()
   const walBefore = await subject.wal()
@@ -54,7 +54,7 @@ function read({ serverPid, pids, ownBackends }: Subject) {
   return { at, database: treeCpuUs(serverPid) - watching, node: sum(pids), watching }
 }
 
-/** The cost as it is told: for one run. */
+/** The cost per run, as it is reported. */
 export interface CostPerRun {
   readonly runs: number
   readonly seconds: number

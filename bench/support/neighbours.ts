@@ -13,12 +13,12 @@ import { startSink } from './sink.ts'
 import { afterFilling, assertAllDone, fill, HOUR_MS, readHistory, readLateness, untilDone } from './tasks.ts'
 
 /**
- * What the runs of the burst have in common and the others do not: their task, their queue or their project. `nothing` is no burst at
- * all; `one-offs` are tasks of the same project and queue as the others, which go by due time and have nobody to take turns with.
+ * What the runs of the burst share and the other runs do not: their task, their queue or their project. `nothing` is no burst
+ * at all; `one-offs` are tasks of the same project and queue as the others, which are ordered by due time alone, without turns.
  */
 export const BURSTS = ['nothing', 'task', 'queue', 'project', 'one-offs'] as const
 export const ACTIONS = ['sleep', 'http'] as const
-/** Whether each node has all roles, or one node schedules for workers that are nodes of their own. */
+/** Whether each node has all roles, or one node schedules and the other nodes are workers. */
 export const ROLES = ['all', 'split'] as const
 
 interface Scenario {
@@ -30,10 +30,10 @@ interface Scenario {
 }
 
 export interface NeighbourRow extends Scenario {
-  /** Start − due of the others, over all of the time and while the burst was not done. */
+  /** Start − due of the other runs that were due after the burst. */
   readonly late: Percentiles
   readonly burstSeconds: number
-  /** Over all processes and all runs. */
+  /** CPU time of the database and all nodes, over all runs. */
   readonly cpuUsPerRun: number
   readonly nodeMiB: number
 }
@@ -53,7 +53,7 @@ export const NEIGHBOUR_COLUMNS: readonly Column<NeighbourRow>[] = [
 const RATE = 100
 const SECONDS = 15
 const WARM_UP_MS = 3_000
-/** The burst is due in the middle of the others, so that these wait neither for shards nor for compilers. */
+/** The burst is due this long after the measurement begins, when the nodes have their shards and compiled code. */
 const BURST_AFTER_MS = 1_000
 
 export async function takeNeighbours(scenario: Scenario, server: Server): Promise<NeighbourRow> {
@@ -116,7 +116,7 @@ const BULK = 5_000
 /** The name of the queue or project that has the burst. */
 const BURST = 'burst'
 
-/** An hour ahead, so that no node looks at them before they are all there. */
+/** Creates the burst an hour ahead, so that no node reads its tasks before all of them exist. */
 async function fillBurst(apiUrl: string, { url, db }: BenchDatabase, burst: Burst): Promise<void> {
   const action = actionFor(burst.url)
   const at = new Date(burst.later).toISOString()
@@ -137,7 +137,7 @@ async function fillBurst(apiUrl: string, { url, db }: BenchDatabase, burst: Burs
   if (burst.of !== 'task') return
   const schedule = { type: 'every', interval: '1d', anchor: at }
   await post(`${apiUrl}/v1/tasks`, { action, schedule, startAt: at, maxRuns: 1, overlap: 'allow' })
-  // What as many triggers would leave, each of them due later.
+  // Inserts what that many triggers would create, except that the runs are due later.
   await db.run(sql`
     insert into agenda (run_id, task_id, project_id, wake_at, scheduled_for, serial, lane, version, ordinal, shard, priority, kind)
     select gen_random_uuid(), task_id, project_id, wake_at, scheduled_for, nextval('agenda_serial'), lane, version, 0, shard, priority, 'manual'

@@ -17,7 +17,7 @@ import { startRedis } from './redis.ts'
 export type PeerName = Exclude<IntakeName, 'belfry'>
 type PeerContenderName = Exclude<ContenderName, 'belfry' | 'calls'>
 
-/** The programs of a contender, and whether it gathers what it writes where its documentation offers that. */
+/** Returns the program of a contender, and whether it batches its writes where its documentation offers that. */
 const programOf = (name: PeerContenderName): { peer: PeerName; isBatching: boolean } =>
   name === 'graphile-default' ? { peer: 'graphile', isBatching: false } : { peer: name, isBatching: true }
 
@@ -84,7 +84,7 @@ async function prepared({ workload: { runs }, store, producer, workers }: Parts)
     begin: async () => {
       await Promise.all(workers.map((worker) => worker.call('work')))
     },
-    // The workers count what they have performed; only then is it worth asking what is still to be written.
+    // The workers count the jobs that they performed; only when all are done are the jobs left in the store counted.
     untilDone: async () => {
       await untilTrue(() => total() >= runs)
       await untilTrue(async () => (await producer.call<number>('left')) === 0)

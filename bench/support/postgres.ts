@@ -15,13 +15,13 @@ import { areStatementsWanted, COUNTING, printStatements, resetStatements } from 
 export interface Server {
   readonly pid: number
   readonly version: string
-  /** A new, empty database; a database of that name goes. */
+  /** Creates an empty database; an existing database of that name is dropped. */
   create(name: string): Promise<BenchDatabase>
 }
 
 export interface BenchDatabase {
   readonly url: string
-  /** One connection, so that what the benchmark itself costs can be told apart. */
+  /** A single connection, so that the cost of the benchmark itself can be told apart. */
   readonly db: Database
   /** What to measure when these processes work on this database. */
   subject(pids: readonly number[]): Promise<Subject>
@@ -32,8 +32,8 @@ export interface BenchDatabase {
 const STATEMENT_TIMEOUT_MS = 600_000
 
 /**
- * A server that has been at work writes to the files of its write-ahead log again. A new one makes and syncs one of 16 MiB each time,
- * and every commit waits for that, up to a sixth of a second: that is no question of any benchmark here.
+ * A server that has been in use recycles its WAL files. A new server creates and syncs a file of 16 MiB each time, and every
+ * commit waits for that, up to a sixth of a second, which no benchmark here is meant to measure.
  */
 const SEGMENTS = 32
 const NEXT_SEGMENT = "select pg_logical_emit_message(false, 'belfry', 'next'), pg_switch_wal()"
@@ -102,7 +102,7 @@ export function connect(url: string, maxConnections: number): Database {
     applicationName: 'belfry bench',
     maxConnections,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    // Looking for what is left must not read whole tables, whatever the planner thinks of their size.
+    // Queries for the work that is left must not read whole tables, whatever size the planner assumes.
     favourIndexes: true,
   })
 }
@@ -115,14 +115,14 @@ async function walPosition(db: Database): Promise<number> {
 }
 
 /**
- * Before a database is filled: pages that change for the first time after a checkpoint are written to the WAL
- * as a whole, which belongs to the filling and not to what is measured after it.
+ * Call before a database is filled: a page's first change after a checkpoint is written to the WAL as a whole page, which is a
+ * cost of filling and not of what is measured afterwards.
  */
 export async function checkpoint(db: Database): Promise<void> {
   await db.run(sql`checkpoint`)
 }
 
-/** After it is filled: leaves nothing for autovacuum to catch up on while something is measured. */
+/** Call after a database is filled: leaves autovacuum nothing to do during the measurement. */
 export async function vacuum(db: Database): Promise<void> {
   await db.run(sql`vacuum analyze`)
 }

@@ -1,6 +1,6 @@
 /**
- * Where the time of the nodes went, function by function: `--profile` with any benchmark that measures CPU. Only the measured stretch
- * is profiled, through the inspector of each node. It costs a little itself, so figures that are quoted come from a run without it.
+ * Shows where the nodes spend their time, by function: `--profile` with any benchmark that measures CPU. Only the measured
+ * period is profiled, through the inspector of each node. Profiling has a cost, so quoted figures come from a run without it.
  */
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -53,7 +53,7 @@ export function wantProfiles(): void {
 /** What Node.js must be started with, so that it can be profiled. */
 export const profilingArgs = (): readonly string[] => (isWanted ? ['--inspect=127.0.0.1:0'] : [])
 
-/** Resolves when it is known where a process that was started with `profilingArgs` is inspected. */
+/** Resolves when the inspector's address is known, for a process started with `profilingArgs`. */
 export async function awaitInspector(child: ChildProcess): Promise<void> {
   if (!isWanted) return
   child.stderr?.pipe(process.stderr)
@@ -70,7 +70,7 @@ export async function awaitInspector(child: ChildProcess): Promise<void> {
   })
 }
 
-/** Starts to profile those of the processes that can be; the answer ends it and prints what was found. */
+/** Starts profiling those processes that can be profiled; the returned function stops and prints the result. */
 export async function profile(pids: readonly number[]): Promise<() => Promise<void>> {
   if (!isWanted) return async () => {}
   const sessions = await Promise.all(
@@ -158,7 +158,7 @@ function add(times: Map<string, number>, name: string, us: number): void {
   times.set(name, (times.get(name) ?? 0) + us)
 }
 
-/** The package, the part of Node.js, or of the program the folder that a function is in. */
+/** Returns where a function belongs: the npm package, the part of Node.js, or the folder of the program. */
 function partOf({ functionName, url }: CallFrame, place: string): string {
   if (functionName.startsWith('(')) return functionName
   const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? []
@@ -169,7 +169,7 @@ function partOf({ functionName, url }: CallFrame, place: string): string {
 
 const maps = new Map<string, SourceMap | null>()
 
-/** The file and line that a function of the program was written in; of others, where they are. */
+/** Returns the source file and line of a function of the program; for any other function, its position. */
 function placeOf({ url, lineNumber, columnNumber }: CallFrame): string {
   if (!url.startsWith('file:')) return url
   const path = fileURLToPath(url)

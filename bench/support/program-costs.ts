@@ -18,7 +18,7 @@ export interface ProgramCost {
   readonly wall: Percentiles
 }
 
-/** A way to run it; rejects unless it succeeded. */
+/** Runs the program once; rejects unless it succeeded. */
 type Runner = () => Promise<void>
 
 const NOTHING: Program = {
@@ -39,7 +39,7 @@ const NOTHING: Program = {
   ...{ timeoutMs: 60_000, graceMs: 0 },
 }
 
-/** The ways of this machine. */
+/** Returns the ways to run the program that this machine supports. */
 export async function openWays(): Promise<ReadonlyMap<Way, Runner>> {
   const { sandbox, reason } = await detectSandbox({ directory: null, allowNone: false })
   if (sandbox === null) throw new Error(`Programs cannot run here: ${reason}`)
@@ -49,7 +49,7 @@ export async function openWays(): Promise<ReadonlyMap<Way, Runner>> {
   ])
 }
 
-/** Runs some and tells what each cost, the processes that it consisted of included. */
+/** Runs the program a number of times and returns the cost of each, including all its processes. */
 export async function takeCosts(way: Way, run: Runner, programs: number): Promise<ProgramCost> {
   const walls: number[] = []
   const before = treeCpuUs(process.pid)

@@ -16,7 +16,7 @@ export interface Redis {
 const START_TIMEOUT_MS = 10_000
 const POLL_MS = 20
 
-/** Says so at once, rather than after the others were measured. */
+/** Fails at once if there is no Redis server, rather than after the other contenders were measured. */
 export function requireRedis(): void {
   if (spawnSync('redis-server', ['--version']).status === 0) return
   throw new Error(

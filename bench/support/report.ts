@@ -18,7 +18,7 @@ export class Report {
     if (!this.#isQuiet) console.log(text)
   }
 
-  /** What is going on, for whoever waits. */
+  /** Reports progress to the person who waits. */
   step(text: string): void {
     process.stderr.write(`· ${text}\n`)
   }
@@ -47,7 +47,7 @@ export function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row
     .join('\n')
 }
 
-/** Small numbers keep a digit behind the point, large ones get their thousands apart. */
+/** Shows small numbers with one decimal, and large ones with separators between thousands. */
 function shown(value: string | number | null): string {
   if (value === null) return '–'
   if (typeof value === 'string') return value

@@ -1,7 +1,7 @@
 /**
- * Answers every HTTP request with 200, at the least cost that Node.js allows: no parser, one constant answer.
- * A process of its own, so that its CPU time is not taken for anybody else's. When told to record it keeps,
- * for each request, how long after its scheduled instant it came, and its webhook-id.
+ * Answers every HTTP request with 200 at the lowest cost that Node.js allows: no parser, one constant response. It is a
+ * separate process, so that its CPU time is not counted for a contender. While recording, it keeps the webhook-id of each
+ * request and how long after its scheduled instant the request arrived.
  */
 import { createServer } from 'node:net'
 import { serve } from '../peers/channel.mjs'
@@ -61,7 +61,7 @@ serve({
     new Promise((resolve) =>
       server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${server.address().port}`)),
     ),
-  /** Forgets what came so far. */
+  /** Discards what was received so far. */
   reset: (/** @type {{ record: boolean }} */ { record: wanted }) => {
     received = 0
     isRecording = wanted

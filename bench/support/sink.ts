@@ -1,4 +1,4 @@
-/** Where HTTP runs go: a process that answers at once and can tell what it received. */
+/** The receiver of calls: a process that answers at once and reports what it received. */
 import { type Child, startChild } from './child.ts'
 import { ownCpuUs } from './cpu.ts'
 

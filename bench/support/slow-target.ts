@@ -1,4 +1,4 @@
-/** A target that takes 2 s for each call, always has and copes with all of them: nothing is wrong with it. */
+/** Measures a target that takes 2 s for each call, always has, and copes with all calls: it is slow, not broken. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { startNodes } from './belfry.ts'
 import { percentileColumns } from './columns.ts'

@@ -1,6 +1,6 @@
 /**
- * Where the database's time went, statement by statement: `--statements` with any benchmark. It costs a little itself, so
- * figures that are quoted come from a run without it.
+ * Shows where the database spends its time, by statement: `--statements` with any benchmark. Counting has a cost, so quoted
+ * figures come from a run without it.
  */
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
@@ -12,7 +12,7 @@ export const COUNTING = {
   'pg_stat_statements.track_planning': 'on',
 }
 
-/** A statement in the sum of all its calls. */
+/** The cost of one statement over all its calls. */
 interface StatementCost {
   readonly calls: number
   readonly planMs: number

@@ -15,13 +15,13 @@ const BATCH = 10_000
 /** One encodes while the other waits for the server. */
 const CONNECTIONS = 2
 
-/** Nodes look this far ahead: what is put in beyond it they find in time, without being told. */
+/** How far nodes look ahead: they find tasks inserted beyond it in time without a wake-up. */
 export const LOOK_AHEAD_MS = 10_000
-/** For filling and for what a slow machine adds to it. */
+/** Time for filling, and a margin for slow machines. */
 const MS_A_TASK = 0.1
 const MARGIN_MS = 3_000
 
-/** When the first of so many tasks may be due, so that all of them are in place before anyone looks. */
+/** Returns when the first of so many tasks may be due, so that all tasks exist before a node reads them. */
 export const afterFilling = (tasks: number) =>
   Math.ceil(Date.now() + LOOK_AHEAD_MS + MARGIN_MS + tasks * MS_A_TASK)
 
@@ -100,7 +100,7 @@ export async function createTasks(url: string, count: number, action: Action): P
   }
 }
 
-/** Moves everything that is due within the next hours to one instant. Nodes do not know it until woken. */
+/** Moves everything that is due within the next two hours to one instant. Nodes learn of it only from a wake-up. */
 export async function makeDue(db: Database, at: number): Promise<void> {
   await db.run(sql`
     update agenda set wake_at = due.at, scheduled_for = due.at
@@ -119,9 +119,8 @@ export async function wake(db: Database, at: number): Promise<void> {
 const POLL_MS = 25
 
 /**
- * Waits until nothing is left in the agenda that is due before the given instant. What is looked at is one
- * shard until it is empty, then the next: that costs next to nothing beside what is measured, and is enough,
- * because nothing new comes due meanwhile.
+ * Waits until the agenda holds nothing that is due before the given instant. It watches one shard until it is empty, then the
+ * next: that costs almost nothing beside what is measured, and is enough, because nothing new comes due meanwhile.
  */
 export async function untilDone(
   db: Database,
@@ -158,7 +157,7 @@ export function readLateness(db: Database, { from = 0, to = NEVER_MS } = {}): Pr
 /** The year 3000. */
 const NEVER_MS = 32_503_680_000_000
 
-/** What history says of the runs: each must be there once. */
+/** Counts of the runs in history; each run must be there once. */
 export interface History {
   readonly runs: number
   readonly distinct: number
@@ -173,7 +172,7 @@ export async function readHistory(db: Database): Promise<History> {
   return row ?? { runs: 0, distinct: 0, completed: 0 }
 }
 
-/** A benchmark that lost or doubled work has measured nothing. */
+/** Fails if a run was lost or performed twice, since the measurement is then worthless. */
 export function assertAllDone({ runs, distinct, completed }: History, expected: number): void {
   if (runs === expected && distinct === expected && completed === expected) return
   throw new Error(

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { findOrInstall } from './apt.mjs'
 import { runSelected } from './selection.mjs'
 
-/** Where test/clocks/faked-clock.ts looks as well, and in the folders below. */
+/** Folders that test/clocks/faked-clock.ts also searches, with the folders in them. */
 const PLACES = ['/usr/lib', '/usr/lib64', '/usr/local/lib']
 const LIBRARY = join('faketime', 'libfaketimeMT.so.1')
 const ADVICE = `There is no ${LIBRARY} below ${PLACES.join(', ')}. Install it: sudo apt-get install libfaketime, or dnf install libfaketime`

@@ -149,7 +149,7 @@ function signal(group, name) {
   try {
     if (group !== undefined) process.kill(-group, name)
   } catch {
-    // All of it has ended.
+    // All processes of the group have ended.
   }
 }
 

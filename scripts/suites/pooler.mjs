@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { findOrInstall } from './apt.mjs'
 import { runSelected } from './selection.mjs'
 
-/** Where test/support/pgbouncer.ts looks as well. */
+/** Paths that test/support/pgbouncer.ts also tries. */
 const PLACES = [
   '/usr/sbin/pgbouncer',
   '/usr/bin/pgbouncer',
@@ -18,7 +18,7 @@ const ADVICE = `There is no PgBouncer in ${PLACES.join(', ')}. Install it: sudo 
 
 /** @type {import('./index.mjs').Run} */
 export function run(args, path) {
-  // Debian's package starts a service of its own, which needs no port of ours and stays as it is.
+  // Debian's package starts its own service, which uses none of the ports of these tests and is left as it is.
   const program = findOrInstall(find, { debianPackage: 'pgbouncer', advice: ADVICE })
   console.log(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout.split('\n')[0])
   return runSelected(path, args)

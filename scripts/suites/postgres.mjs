@@ -156,7 +156,7 @@ async function startServer(bin, base) {
   return { url: `postgresql://belfry:${password}@127.0.0.1:${port}/postgres`, stop }
 }
 
-/** The server itself notes there when it accepts connections. */
+/** Returns whether the server has noted in postmaster.pid that it accepts connections. */
 function isReady(/** @type {string} */ data) {
   try {
     return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[7]?.trim() === 'ready'
@@ -196,8 +196,9 @@ function testFiles() {
 }
 
 /**
- * Not so: what is pure, what reads the sources, the embedded database itself, programs started with it, screens, and
- * what runs in a network of its own, where the loopback that this server listens on is another.
+ * Returns whether a test file uses the server. These do not: pure tests, tests that read the sources, tests of the embedded
+ * database itself, programs started with it, screens, and tests in a separate network, whose loopback is not the one that this
+ * server listens on.
  */
 function dependsOnTheServer(/** @type {string} */ file) {
   if (ELSEWHERE.some((folder) => file.startsWith(folder))) return false

@@ -15,18 +15,18 @@ import {
   type TaskBody,
 } from './evidence.ts'
 
-/** A task that was asked for and accepted, and what was asked about it later. */
+/** A task that a client requested and that was accepted, with the later requests about it. */
 export interface Wish {
   readonly taskId: string
   readonly body: TaskBody
   readonly createdAt: number
-  /** When its end was asked for, and when that was answered. */
+  /** When the request to end the task was sent, and when it was answered. */
   readonly end: Moment | null
-  /** When it was silenced, and when it was to speak again. */
+  /** When the task was paused, and when it was resumed. */
   readonly pauses: readonly { readonly from: Moment; readonly to: Moment | null }[]
 }
 
-/** A request changes things at some instant between its beginning and its end. */
+/** A request takes effect at some instant between being sent and being answered. */
 export interface Moment {
   readonly askedAt: number
   readonly answeredAt: number
@@ -52,7 +52,7 @@ export interface Book {
   readonly changesOfTask: Grouped<Change>
   /** Whether a fault that began before the instant can have cost this worker its leases. */
   isBroken(workerId: string | null, at: number): boolean
-  /** Until when something may begin that is due at the instant, given what was broken around then. */
+  /** Returns the latest instant at which something due at the given instant may begin, given the faults around that time. */
   latestStart(due: number, boundMs?: number): number
 }
 
@@ -179,7 +179,8 @@ function wishesOf(requests: readonly ClientRequest[]): Map<string, Wish> {
 
 function changesOf(requests: readonly ClientRequest[], taskId: string): Pick<Wish, 'end' | 'pauses'> {
   const about = requests.filter((request) => request.taskId === taskId && !isRefused(request))
-  // One wish may have been sent several times: it is asked with the first and certain with the first answer.
+  // A request may have been sent several times: its moment begins with the first request and ends with the first successful
+  // answer.
   const moments = (...verbs: ClientRequest['verb'][]): Moment[] => {
     const found: Moment[] = []
     let askedAt: number | null = null

@@ -1,7 +1,7 @@
 /**
- * Bugs to plant: each is a change to statements on their way to the database, such as a slip of the pen
- * would make, and the kind of finding it must lead to. They are told by what a statement does, as loosely
- * as possible; a bug that no longer finds its statement fails its test and says so.
+ * Bugs to plant: each is a change to statements on their way to the database, such as a programming slip could make, with the
+ * kind of finding that it must lead to. Statements are recognized by what they do, as loosely as possible; a bug that no longer
+ * finds its statement fails its test and says so.
  */
 import type { Kind } from './finding.ts'
 
@@ -16,23 +16,23 @@ export interface Edit {
 
 export interface Bug {
   readonly name: string
-  /** What the checker must report, and nothing else. */
+  /** Kinds of findings that the checker must report, and no others but those in `mayFollow`. */
   readonly kinds: readonly Kind[]
-  /** But for what the bug may do to other runs in turn. */
+  /** Kinds that may also be found, because of what the bug may do to other runs in turn. */
   readonly mayFollow?: readonly Kind[]
-  /** Nothing else is broken: a fault would excuse what this bug does. */
+  /** No fault is injected, since a fault would excuse what this bug does. */
   readonly isCalm?: boolean
-  /** It is about workers of the users' own. */
+  /** The bug concerns remote workers. */
   readonly isRemote?: boolean
   /** How late a run may be, when lateness is what the bug is about: the machine may be busy with other tests. */
   readonly lateMs?: number
-  /** For how long to watch, when things go on for ever because of the bug. */
+  /** How long to watch, for bugs that make work go on without end. */
   readonly watchMs?: number
   readonly edits: readonly Edit[]
 }
 
 const FIRE = { where: ['from shard', 'update agenda', 'insert into ready'] }
-/** The same, of what an outage has missed as well. */
+/** Fires that include what an outage has missed. */
 const RECOVER = { where: [...FIRE.where, 'run_for_ms'], unless: ['judged as materialized'] }
 const CLAIM = { where: ['delete from ready', 'for update skip locked'], unless: ['from gate'] }
 const CLAIM_GATED = { where: ['delete from ready', 'from gate'] }
@@ -48,11 +48,11 @@ const SWEEP = { where: ['^\\s*delete from agenda', "state = 'scheduled'", 'retur
 
 const TURN = { where: ['from shard', 'judged as materialized', 'insert into ready'] }
 const STOPPED_AMONG = { where: ['select run_id as "runId" from agenda', 'cancel_at is not null$'] }
-/** Whether a worker of a user's own lives, asked when it reports runs that it does not hold. */
+/** Asks whether a remote worker is alive, when it reports runs that it does not lease. */
 const LATEST_CLAIM = { where: ['n\\.dead_at is not null as "isDead"', 'w\\.id = \\$\\d+$'] }
 const HELD_BY = { where: ["worker_id = \\$\\d+ and state = 'running'", '"holdsPlace"'] }
 
-/** Of whatever sort. */
+/** Ends of every kind. */
 const END_OF_ANY = { where: ['delete from agenda', 'insert into run \\(', 'started_ms'] }
 
 /** About one row in four, by its id. */
@@ -92,7 +92,7 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'neither a claim nor a taking back raises the fence',
     kinds: ['fence_not_growing'],
-    // Whoever was suspended hands back what somebody else has by now, and by the same fence.
+    // A suspended worker hands back a run that another worker leases by now, with the same fence.
     mayFollow: ['lost'],
     edits: [
       { ...CLAIM, change: [['fence = a\\.fence \\+ 1', 'fence = a.fence']] },

@@ -1,6 +1,6 @@
 /**
- * The verdict on a stretch of operation, from outside: a pure function of what four witnesses wrote down.
- * It knows what the product promises and nothing of how it keeps it, and shares no code with it.
+ * Judges a period of operation from outside: a pure function of what four witnesses recorded. It knows what the product
+ * promises and nothing about how the product keeps its promises, and shares no code with it.
  */
 import { openBook } from './book.ts'
 import type { Evidence } from './evidence.ts'
@@ -16,7 +16,7 @@ import { checkTruth } from './rules/truth.ts'
 import { checkTurns } from './rules/turns.ts'
 import { checkWindows } from './rules/windows.ts'
 
-/** What the run has seen of the things that are hard to get right; without them it proves little. */
+/** How often the evidence contains the cases that are hard to get right; without them a trial proves little. */
 export interface Seen {
   readonly occurrences: number
   readonly deliveries: number
@@ -26,14 +26,14 @@ export interface Seen {
   readonly reclaims: number
   /** Shards that went from one node to another. */
   readonly takeovers: number
-  /** Deliveries that had to be made again because a worker was lost, and so were explained. */
+  /** Deliveries of a run after its first one. */
   readonly repetitions: number
-  /** Ends that were reported by whoever no longer held the run, and did not count. */
+  /** Reported ends that did not count, because the worker no longer held the run. */
   readonly refusedReports: number
 }
 
 export interface Verdict {
-  /** `unknown`: nothing is wrong, but what was to be seen was not. */
+  /** `unknown`: nothing is wrong, but a case that had to occur did not. */
   readonly kind: 'valid' | 'invalid' | 'unknown'
   readonly findings: readonly Reported[]
   readonly seen: Seen
@@ -50,7 +50,7 @@ export function check(evidence: Evidence, mustSee: readonly (keyof Seen)[] = [])
     checkLeases,
     checkReceipts,
   ].flatMap((rule) => rule(book))
-  // What is wrong with a run already would only be found again by those that count runs.
+  // A run that already has a finding would only be reported again by the rules that count runs.
   const tainted = new Set(found.flatMap(({ runId }) => runId ?? []))
   found.push(...checkLimits(book, tainted), ...checkTurns(book, tainted), ...checkWindows(book, tainted))
   const findings = reportOf(found)
@@ -80,7 +80,7 @@ function whatWasSeen({ tables, deliveries, receipts = [] }: Evidence): Seen {
   }
 }
 
-/** The verdict in words, for a test that fails: the worst first, some of each kind. */
+/** Describes the verdict in words for a failing test, with at most `MOST_SHOWN` findings. */
 export function describe({ kind, findings, seen }: Verdict): string {
   const lines = findings.slice(0, MOST_SHOWN).map((finding) => {
     const subject = finding.runId ? `run ${finding.runId}` : finding.taskId ? `task ${finding.taskId}` : 'all'

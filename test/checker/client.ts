@@ -1,12 +1,12 @@
 /**
- * A client that writes down what it asks and what it is answered. Creates are sent under an idempotency key
- * and, for as long as they are not answered, again, on whatever address the service has by then.
+ * A client that records its requests and their answers. Creates are sent with an idempotency key and repeated until they are
+ * answered, at whatever address the service has by then.
  */
 import { type Answer, request } from '../support/request.ts'
 import type { ClientRequest, TaskBody } from './evidence.ts'
 
 export interface Wanted {
-  /** The idempotency key; of one wish there is one. */
+  /** The idempotency key, one for each wanted task. */
   readonly key: string
   readonly body: TaskBody & Readonly<Record<string, unknown>>
 }
@@ -81,7 +81,7 @@ export class Client {
     await this.#send({ verb: 'create', idempotencyKey: key, body }, 'POST', '/v1/tasks', body)
   }
 
-  /** Asks until it is answered; each time is the same wish, so a repetition changes nothing. */
+  /** Sends the request until it is answered; repeating it changes nothing. */
   async change(verb: keyof typeof PATHS | 'delete_task', taskId: string): Promise<void> {
     const idempotencyKey = verb === 'trigger' ? `trigger-${taskId}` : null
     const [method, path] =
@@ -104,7 +104,7 @@ export class Client {
     )
   }
 
-  /** Asks that a run be stopped; the answer may be that it has ended. */
+  /** Requests the cancellation of a run; the answer may be that the run has ended. */
   async cancelRun(taskId: string, runId: string): Promise<void> {
     await this.#send({ verb: 'cancel_run', taskId, runId }, 'POST', `/v1/runs/${runId}/cancel`)
   }

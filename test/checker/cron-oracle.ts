@@ -135,7 +135,7 @@ type DateTest = (date: Date) => boolean
 const daysOfMonth = (date: Date): number =>
   new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
 
-/** Days of the month: each item for itself, one is enough. */
+/** Tests the day of the month: it is enough that one item of the field matches. */
 function dayTest(field: string): DateTest {
   const tests = field
     .toLowerCase()

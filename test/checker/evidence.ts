@@ -1,18 +1,17 @@
 /**
- * All that the checker looks at, as four witnesses wrote it down: the client (what was asked for and what
- * was answered), the sink (what arrived), the nemesis (what was broken), and the observer (what the tables
- * said in the end, and each change on the way there). Nothing here comes from the product's code. Instants
- * are epoch milliseconds.
+ * Everything that the checker looks at, as four witnesses recorded it: the client (requests and answers), the sink
+ * (deliveries), the nemesis (faults), and the observer (the tables at the end, and each change before). Nothing here comes from
+ * the product's code. Instants are epoch milliseconds.
  */
 export interface Evidence {
   readonly requests: readonly ClientRequest[]
   readonly deliveries: readonly Delivery[]
   readonly faults: readonly Fault[]
   readonly tables: Tables
-  /** What workers of the users' own were told about the ends they reported. */
+  /** What remote workers were told about the ends that they reported. */
   readonly receipts?: readonly Receipt[]
   readonly bounds?: Partial<Bounds>
-  /** Nodes share connections to the database, so that these do not tell who did something. */
+  /** Nodes share connections to the database, so a connection does not identify a node. */
   readonly isPooled?: boolean
 }
 
@@ -29,7 +28,7 @@ export interface Bounds {
   readonly stopMs: number
   /** How long a run may wait for a worker, with nobody working on it, before it counts as lost. */
   readonly idleMs: number
-  /** The same for what nobody has even seen to be due: everything is looked through only now and then. */
+  /** Like `idleMs`, for rows that no node has seen to be due: nodes look through all rows only now and then. */
   readonly unseenMs: number
 }
 
@@ -58,15 +57,15 @@ export interface ClientRequest {
   readonly askedAt: number
   readonly answeredAt: number | null
   readonly status: number | null
-  /** Requests with one idempotency key are one wish. */
+  /** Requests with the same idempotency key ask for the same task. */
   readonly idempotencyKey: string | null
   readonly taskId: string | null
   readonly runId: string | null
-  /** What was asked to be created, as it was sent. */
+  /** The body of a create, as it was sent. */
   readonly body: TaskBody | null
-  /** When it was created, as the answer says. */
+  /** When the task was created, according to the answer. */
   readonly createdAt: number | null
-  /** A queue that was given a limit. */
+  /** A queue whose limit the request sets. */
   readonly queue?: { readonly name: string; readonly limit: number | null }
 }
 
@@ -94,10 +93,10 @@ export interface Delivery {
   readonly receivedAt: number
   /** When it was answered; null when the answer was never handed over. */
   answeredAt: number | null
-  /** When the other side was found to have gone before it was answered. */
+  /** When the caller was found to have disconnected before it was answered. */
   goneAt: number | null
   status: number | null
-  /** How long the answer asked the sender to stay away. */
+  /** How long the answer asked the sender to wait before a retry. */
   readonly retryAfterMs: number | null
   readonly messageId: string
   readonly taskId: string
@@ -115,14 +114,14 @@ export interface Receipt {
   readonly isRecorded: boolean
 }
 
-/** Something that was broken on purpose, from when to when. */
+/** A fault that was injected, from when to when. */
 export interface Fault {
   readonly kind: 'kill' | 'pause' | 'stop' | 'declare_dead' | 'take_shards' | 'kill_database' | 'lose_answers'
   readonly from: number
   readonly until: number
-  /** How long after its end everything must be as before. */
+  /** How long after the end of the fault everything must be back to normal. */
   readonly recoveryMs: number
-  /** Processes that it touched, by their number; an empty list stands for all of them. */
+  /** Numbers of the affected processes; an empty list stands for all of them. */
   readonly processes: readonly number[]
 }
 
@@ -135,11 +134,11 @@ export interface Tables {
   readonly history: readonly HistoryRow[]
   readonly attempts: readonly AttemptRow[]
   readonly nodes: readonly NodeRow[]
-  /** Of concurrency keys and, without one, of queues. */
+  /** Gates of concurrency keys, and of queues if `key` is null. */
   readonly gates: readonly { readonly queue: string; readonly key: string | null; readonly held: number }[]
-  /** Each change of a live row, in order; null when nobody was writing them down. */
+  /** Each change of a live row, in order; null if changes were not recorded. */
   readonly changes: readonly Change[] | null
-  /** Each time a shard changed hands. */
+  /** Each change of the owner of a shard. */
   readonly owners: readonly OwnerChange[]
 }
 
@@ -152,7 +151,7 @@ export interface LiveRow {
   readonly wakeAt: number
   readonly fence: number
   readonly attempt: number
-  /** How many gates it holds a place behind. */
+  /** In how many gates the run uses a slot. */
   readonly places: number
 }
 
@@ -164,7 +163,7 @@ export interface HistoryRow {
   readonly outcome: string | null
   readonly reason: string | null
   readonly scheduledFor: number
-  /** The last occurrence that a skip speaks for. */
+  /** The last occurrence that a skip covers. */
   readonly coversUntil: number | null
   readonly startedAt: number | null
   readonly endedAt: number
@@ -190,12 +189,12 @@ export interface NodeRow {
   /** The number of its process. */
   readonly process: number
   readonly isScheduler: boolean
-  /** A worker of a user's own, for which api nodes claim. */
+  /** A remote worker, for which api nodes claim. */
   readonly isRemote?: boolean
   readonly deadAt: number | null
 }
 
-/** A live row came, changed or went. Null stands for there being none. */
+/** A live row was inserted, changed or deleted. Null stands for no row. */
 export interface Change {
   readonly at: number
   readonly runId: string

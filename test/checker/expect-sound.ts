@@ -8,7 +8,7 @@ import type { Sink } from './sink.ts'
 export interface Trial {
   /** The database, to be read as it stands now. */
   readonly url: string
-  /** Everybody who asked for something. */
+  /** All clients that sent requests. */
   readonly client: Client | readonly Client[]
   readonly sink: Sink
   readonly faults: readonly Fault[]
@@ -18,7 +18,7 @@ export interface Trial {
   readonly mustSee?: readonly (keyof Seen)[]
 }
 
-/** Scenarios are not about how soon: what they run on may be busy with other tests. */
+/** Scenarios do not test punctuality: their machine may be busy with other tests. */
 const UNHURRIED: Partial<Bounds> = {
   lateMs: 60_000,
   retryMs: 30_000,
@@ -27,7 +27,7 @@ const UNHURRIED: Partial<Bounds> = {
   unseenMs: 70_000,
 }
 
-/** Reads the tables and has everything judged; fails with all that is wrong. Answers with what it read. */
+/** Reads the tables and checks everything; fails with all findings. Returns what it read. */
 export async function expectSound({
   url,
   client,

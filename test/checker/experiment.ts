@@ -1,6 +1,6 @@
 /**
- * One experiment: two nodes on a database of their own, a sink, work of every sort, and a nemesis that takes
- * shards from one of them and then declares it dead while it lives. With a bug, both nodes have it.
+ * One experiment: two nodes on a separate database, a sink, work of every kind, and a nemesis that takes shards from one node
+ * and then declares that node dead while it is alive. A bug is planted in both nodes.
  */
 import { makeDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -27,7 +27,7 @@ import {
 } from './workload.ts'
 
 const PLANT = new URL('./plant.mjs', import.meta.url).href
-/** A node that is declared dead does not hear of it before its next beat, and that is far away. */
+/** A node that is declared dead learns of it at its next heartbeat, which is far away. */
 const FLAGS = [
   ...['--heartbeat-ms', '60000', '--lease-ms', '180000', '--reaper-ms', '100'],
   ...['--concurrency', '60', '--log-level', 'warn'],
@@ -38,30 +38,30 @@ const LEAD_MS = 400
 /** On a busy machine, where creating the tasks takes longer than that. */
 export const LONG_LEAD_MS = 5_000
 const LENGTH_MS = 2_000
-/** How late runs may be that no bug makes late: the machine may be busy with other tests. */
+/** How late runs may be if the bug is not about lateness: the machine may be busy with other tests. */
 const LATE_MS = 60_000
-/** Nothing is on its way any more when nothing has changed for so long. */
+/** Nothing is in progress any more if nothing has changed for this long. */
 const STILL_MS = 5_000
 /** What a busy node has not seen to be due it finds when it looks through everything, every 30 s. */
 const UNSEEN_MS = 35_000
-/** How long to wait for what a bug may keep from happening. */
+/** How long to wait for something that a bug may prevent. */
 const SOON_MS = 3_000
-/** For so long a run may go on that was told to stop, and so long we watch whether it does. */
+/** How long a run may go on after it was told to stop, and how long the experiment watches for that. */
 const STOP_MS = 5_000
 const REPLACED_MS = 9_000
-/** And what goes on for longer than this may go on for ever. */
+/** What goes on for longer than this is assumed not to end. */
 const LONGEST_MS = 60_000
 
 export interface Result {
   readonly evidence: Evidence
   readonly verdict: Verdict
-  /** Writes of a node that held nothing any more, and were refused. */
+  /** Writes of nodes that no longer held what they wrote about, and that were refused. */
   readonly refusedWrites: number
   /** Which edits of the bug have found a statement to change. */
   readonly foundStatements: readonly number[]
 }
 
-/** What is tried: a bug, or the same without one. */
+/** What to try: a bug, or the same without a bug. */
 export type Experimental = Pick<Bug, 'name' | 'edits' | 'isCalm' | 'isRemote' | 'lateMs' | 'watchMs'>
 
 export async function experiment({
@@ -130,7 +130,7 @@ async function operate({ url, sink, nodes, seed, leadMs, isCalm, lateMs, watchMs
   if (!isCalm) await disturb({ url, sink, nodes, client, nemesis })
   else sink.release(HELD, 1)
   await cancelRun(url, client, sink)
-  // The last one has taken the place of all before it; when that has had no effect, the sink answers them after all.
+  // The last run has replaced all runs before it; if replacing had no effect, the sink now answers those runs after all.
   const replacing = client.idsOf(REPLACING)
   const hasBegun = (task: string) =>
     sink.deliveries.some(({ taskId, scheduledFor }) => taskId === task && scheduledFor >= from + LENGTH_MS)
@@ -161,8 +161,8 @@ const HANDLED = 6
 const WORKER_GONE = 410
 
 /**
- * The same for workers of the users' own, of which one is declared dead with runs in its hands. It reports the end of some when
- * they are in nobody's hands, of some when another worker has them, and of the rest when that one has ended them.
+ * Runs the experiment for remote workers, one of which is declared dead while it has runs. It reports the end of some runs
+ * while no worker has them, of some while another worker has them, and of the rest after the other worker has ended them.
  */
 async function operateRemotely({ url, nodes }: Pick<Stage, 'url' | 'nodes'>): Promise<Result> {
   const client = new Client(nodes[0]?.url ?? '')
@@ -237,7 +237,7 @@ const foundIn = (nodes: readonly Belfry[]) =>
     ),
   ].sort()
 
-/** One of the nodes loses shards, then its life, and does not know. */
+/** Takes shards from one of the nodes and then declares it dead, without the node's knowledge. */
 async function disturb({
   url,
   sink,
@@ -250,7 +250,7 @@ async function disturb({
   await nemesis.start()
   await nemesis.takeShards(victim.id, victim.node.pid, await shardsOf(url, victim.id, client.idsOf(TICKS)))
   await nemesis.declareDead(victim.id, victim.node.pid, victim.node.exited)
-  // What the victim held is with the survivor by then, and only now does the victim hear how it ended.
+  // By then the survivor has the runs that the victim held, and only now does the victim learn how they ended.
   await soon(() => victim.held.every((runId) => timesDelivered(sink, runId) >= 2))
   sink.release(HELD, 1)
   await soon(() => refusalsIn(victim.node.log) >= victim.held.length)
@@ -258,7 +258,7 @@ async function disturb({
   await nemesis.stop()
 }
 
-/** How many outcomes a node was told about runs that it no longer held. */
+/** Returns how many outcomes the nodes could not record because they no longer leased the runs. */
 const refusalsIn = (log: Belfry['log']) =>
   log
     .filter(({ msg }) => String(msg).includes('no longer leases'))
@@ -267,7 +267,7 @@ const refusalsIn = (log: Belfry['log']) =>
 const timesDelivered = (sink: Sink, runId: string) =>
   sink.deliveries.filter(({ messageId }) => messageId === runId).length
 
-/** Waits for what a bug may keep from happening. */
+/** Waits for something that a bug may prevent. */
 const soon = (isSo: () => boolean, withinMs = SOON_MS) =>
   eventually(async () => isSo(), { withinMs, everyMs: 5 }).catch(() => {})
 

@@ -1,33 +1,33 @@
 /**
- * What can be wrong. The list is closed and in order: of several things that are wrong with one run the
- * first counts, because it explains the others; they are named beside it.
+ * Kinds of findings, as a closed list in order: of several findings about one run the first kind counts, because it explains
+ * the others; those are named beside it.
  */
 export const KINDS = [
-  /** Two grants of one run, and the later one has no higher fence. */
+  /** A run was granted twice, and the later grant has no higher fence. */
   'fence_not_growing',
   /** Two workers held a run at once, and nobody had taken it from the first. */
   'two_winners',
-  /** Somebody who no longer held a run, a shard or a life wrote something, and it counted. */
+  /** A worker or node wrote something after it had lost the run or the shard or had been declared dead, and it counted. */
   'stale_accepted',
-  /** It was done again, or given to another, without a fault that explains it. */
+  /** A run was performed again, or given to another worker, without a fault that explains it. */
   'doubled',
-  /** It began before it was due, or before a retry was allowed. */
+  /** A run began before it was due, or before a retry was allowed. */
   'early',
-  /** It began later than the bound, and no fault explains it. */
+  /** A run began later than the bound, and no fault explains it. */
   'late',
   /** One run, or one attempt, has more than one row of history. */
   'history_doubled',
-  /** It was performed, and history does not know. */
+  /** A run was performed, and history does not contain it. */
   'history_missing',
   /** Rows contradict one another, or what the sink saw. */
   'inconsistent',
-  /** It was owed, and neither ran nor was skipped for a reason that holds. */
+  /** An owed occurrence neither ran nor was skipped for a valid reason. */
   'lost',
-  /** It ran, and nobody had asked for it. */
+  /** A run began, and nobody had requested it. */
   'unexpected',
-  /** More were in progress at once than allowed. */
+  /** More runs were in progress at once than allowed. */
   'over_limit',
-  /** Of two that waited behind a key with one place the later one went first. */
+  /** Of two runs that waited behind a key with one slot, the later one went first. */
   'out_of_order',
 ] as const
 

@@ -14,7 +14,7 @@ export interface MisfirePolicy {
   readonly rate?: number
 }
 
-/** A stretch of time in which no scheduler was there. */
+/** A period without a scheduler. */
 export interface Outage {
   readonly from: number
   readonly to: number

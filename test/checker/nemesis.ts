@@ -1,4 +1,4 @@
-/** Breaks things on purpose and writes down what it broke, from when to when. */
+/** Injects faults, and records each fault with its beginning and end. */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { eventually } from '../support/eventually.ts'
@@ -8,7 +8,7 @@ const POLL = { everyMs: 5 }
 
 export class Nemesis {
   readonly faults: Fault[] = []
-  /** Kept open: what it does must come right after a beat. */
+  /** Kept open, because a fault must follow right after a heartbeat. */
   readonly #db: pg.Client
 
   constructor(url: string) {
@@ -24,7 +24,7 @@ export class Nemesis {
     await this.#db.end()
   }
 
-  /** Writes down a fault that the test itself brings about, and when it is over. */
+  /** Records a fault that the test itself causes; the returned function records its end. */
   note(kind: Fault['kind'], processes: readonly number[], recoveryMs: number): () => void {
     const from = Date.now()
     const fault = { kind, from, until: Number.POSITIVE_INFINITY, recoveryMs, processes }
@@ -35,8 +35,8 @@ export class Nemesis {
   }
 
   /**
-   * Takes shards from a node as another would that thinks it gone, just after it has beaten for them: for
-   * nearly a second it fires on in the belief that they are its own. Resolves when somebody has them again.
+   * Takes shards from a node as another node would that believes it dead, just after its heartbeat: for nearly a second the
+   * node keeps firing in the belief that the shards are its own. Resolves when a node owns the shards again.
    */
   async takeShards(nodeId: string, process: number, shards: readonly number[]): Promise<void> {
     if (shards.length === 0) return
@@ -56,8 +56,8 @@ export class Nemesis {
   }
 
   /**
-   * Declares a node dead that lives. Until its next beat it goes on as if nothing had happened, and everything
-   * it still writes comes from somebody who no longer holds anything.
+   * Declares a live node dead. Until its next heartbeat it goes on as if nothing had happened, and everything it still writes
+   * comes from a node that no longer holds anything.
    */
   async declareDead(nodeId: string, process: number, exited: Promise<unknown>): Promise<void> {
     const over = this.note('declare_dead', [process], RETAKE_MS)
@@ -77,5 +77,5 @@ export class Nemesis {
   }
 }
 
-/** Whoever finds a shard free takes it with its next beat, and reads what is due in it. */
+/** A node that finds a shard free takes it with its next heartbeat, and reads what is due in it. */
 const RETAKE_MS = 3_000

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { eventually } from '../support/eventually.ts'
 import type { Tables } from './evidence.ts'
 
-/** Asks on a connection for each question: the database is killed and comes back under us. */
+/** Opens a connection for each query, because the database may be killed and restarted in between. */
 export const ask = <Row>(url: string, text: string, values: unknown[] = []): Promise<Row[]> =>
   connected(url, async (client) => (await client.query(text, values)).rows as Row[])
 
@@ -21,7 +21,7 @@ async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>
   }
 }
 
-/** From now on each change is written down, with the instant at which it was made. */
+/** Starts recording each change, with the instant at which it was made. */
 export async function recordChanges(url: string): Promise<void> {
   await ask(
     url,
@@ -53,7 +53,7 @@ export async function recordChanges(url: string): Promise<void> {
 
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
-/** Everything there is, as it stands at one instant: a run that ends meanwhile is in one table, not in both. */
+/** Reads all tables as of one instant: a run that ends meanwhile is in one table, not in both. */
 export const observe = (url: string): Promise<Tables> =>
   connected(url, async (client) => {
     await client.query('begin isolation level repeatable read read only')
@@ -104,7 +104,7 @@ export async function countEnded(url: string, taskIds: readonly string[]): Promi
   return row?.count ?? 0
 }
 
-/** Waits until no live row of these tasks is left; fails with those that are. */
+/** Waits until these tasks have no live rows; fails with the rows that are left. */
 export async function untilEnded(
   url: string,
   taskIds: readonly string[],

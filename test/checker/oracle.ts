@@ -1,6 +1,6 @@
 /**
- * What a task owes, found out by walking through time: grids are stepped along, wall clocks are watched
- * tick by tick. It is slow and simple on purpose, and shares nothing with the product.
+ * Determines what a task owes by stepping through time: grids are stepped along, wall clocks are watched tick by tick. It is
+ * deliberately slow and simple, and shares no code with the product.
  */
 import { observeClock, oracleFires } from './cron-oracle.ts'
 import type { TaskBody } from './evidence.ts'
@@ -25,8 +25,8 @@ export interface Created {
 }
 
 /**
- * The instants at which a task is due, up to `until`. A `delay` owes its first one by time; each further
- * one follows from the end of the one before, which `heirOf` tells. What was skipped does not count against `maxRuns`.
+ * Returns the instants at which a task is due, up to `until`. Of a `delay` only the first instant is included; each further one
+ * follows from the end of the run before, as `heirOf` computes it. Skipped occurrences do not count against `maxRuns`.
  */
 export function dueInstants(
   { body, createdAt }: Created,
@@ -51,7 +51,7 @@ export function dueInstants(
         const origin = schedule['anchor'] === undefined ? (startAt ?? createdAt) : schedule['anchor']
         const stepMs = lengthMs(String(schedule['interval']))
         const first = typeof origin === 'number' ? origin : Date.parse(String(origin))
-        // A grid may have begun long ago: what lies before the task was made is not walked along.
+        // A grid may have begun long ago: its steps before the task was created are left out.
         const passed = Math.max(0, Math.floor((createdAt - first) / stepMs) - 1)
         return steps(first + passed * stepMs, stepMs, last)
       }
@@ -62,7 +62,7 @@ export function dueInstants(
         throw new Error(`the oracle does not know schedules of type ${schedule?.type}`)
     }
   }
-  // What begins now begins with the next step; what begins at a time that was named begins with that.
+  // Without a start time, the first step is after the creation; with one, a step exactly at that time counts.
   const isGrid = schedule !== undefined && ['every', 'cron', 'daily'].includes(schedule.type)
   const isOpen = (at: number) => (startAt === null ? at > createdAt : at >= Math.max(startAt, createdAt))
   const due: number[] = []

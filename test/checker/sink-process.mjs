@@ -1,19 +1,18 @@
 /**
- * The far end, in a process of its own: an HTTP server that notes each request before and after it answers.
- * How it behaves is in the address that it is called by, so whoever makes a task decides it:
- *
- *   ?ms=40          answers after so long
- *   ?first=4000     the first delivery of a message, after so long
- *   ?fail=2         the first two deliveries of a message get an error
- *   ?status=404     which one (503)
- *   ?retryAfter=1   and how many seconds the sender shall stay away
- *   ?hold=2         the first two deliveries of a message wait until they are released, each by its number
+ * The receiver of calls, in a separate process: an HTTP server that records each request before and after it answers. Its
+ * behavior is set in the address that is called, so whoever creates a task decides it:
+ * - `?ms=40`: answers after this long
+ * - `?first=4000`: answers the first delivery of a message after this long
+ * - `?fail=2`: answers the first two deliveries of a message with an error
+ * - `?status=404`: the status of that error (default 503)
+ * - `?retryAfter=1`: how many seconds the sender must wait after that error
+ * - `?hold=2`: the first two deliveries of a message wait until they are released, each by its number
  */
 import { createServer } from 'node:http'
 
-/** How often each message has come. */
+/** Number of deliveries of each message so far. */
 const counts = new Map()
-/** Answers that wait, by path and by which delivery of its message it is. */
+/** Held answers, by path and by the number of the delivery of its message. */
 const held = []
 let entries = 0
 
@@ -46,7 +45,7 @@ const server = createServer((request, response) => {
     const answer = () => {
       if (response.destroyed) return
       const status = isFailure ? option('status', 503) : 200
-      // Whoever receives the answer does so after this instant, and it counts only once it was handed over.
+      // The sender receives the answer after this instant, and the answer counts only once it was handed over.
       const at = Date.now()
       response.once('finish', () => tell({ answered: { id, at, status } }))
       if (retryAfterMs !== null) response.setHeader('retry-after', retryAfterMs / 1_000)

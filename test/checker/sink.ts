@@ -1,4 +1,4 @@
-/** Starts the far end and keeps its log. */
+/** Starts the sink in a separate process and keeps its log. */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { whenDone } from '../support/cleanup.ts'
@@ -8,9 +8,9 @@ const PROGRAM = fileURLToPath(new URL('./sink-process.mjs', import.meta.url))
 
 export interface Sink {
   readonly deliveries: readonly Delivery[]
-  /** An address that behaves as told; see sink-process.mjs. Each path is for one task. */
+  /** Returns an address with this behavior; see sink-process.mjs. Each path is for one task. */
   url(path: string, behaviour?: Readonly<Record<string, number>>): string
-  /** Lets held deliveries be answered: of all paths that begin so, the nth delivery of each message. */
+  /** Answers held deliveries: the delivery with this number of each message, on all paths with the prefix. */
   release(prefix: string, count: number): void
   stop(): Promise<void>
 }
@@ -21,7 +21,7 @@ type Entry =
   | { answered: { id: number; at: number; status: number } }
   | { gone: { id: number; at: number } }
 
-/** Starts the far end; it is ended with the test. */
+/** Starts the sink, which ends with the test. */
 export async function startSink(): Promise<Sink> {
   const sink = await startSinkProcess()
   whenDone(sink.stop)

@@ -175,7 +175,7 @@ export function turned(
   })
 }
 
-/** A worker of a user's own reports an end and is told what it came to. */
+/** A report by a remote worker that a run ended, and whether the worker was told that it counts. */
 export const told = (taskId: string, due: number, fence: number, isRecorded: boolean): Receipt => ({
   ...{
     at: T + due + 40,

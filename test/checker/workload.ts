@@ -18,11 +18,11 @@ export interface WorkloadOptions {
   readonly random: () => number
   /** When the first is due. */
   readonly from: number
-  /** Within which time the others are due that are due once. */
+  /** Period in which the other one-off tasks are due. */
   readonly lengthMs: number
 }
 
-/** In the experiment these are in a worker's hands when it is declared dead; the sink holds them until told. */
+/** Tasks whose runs a worker has when the experiment declares it dead; the sink holds their answers until told. */
 export const HELD = 'held'
 export const HELD_FAILING = 'held-failing'
 /** Due all the time, in many shards. */
@@ -34,7 +34,7 @@ export const CANCELLED_RUN = 'cancelled-run'
 /** A queue whose limit is set before anything is in it. */
 export const NARROW = { queue: 'narrow', limit: 2 }
 export const TRIGGERED = 'triggered'
-/** Runs that take the place of one another; the sink holds them until told. */
+/** Tasks whose runs replace one another; the sink holds their answers until told. */
 export const REPLACING = 'replacing'
 
 export function workload({ sink, random, from, lengthMs }: WorkloadOptions): Wanted[] {

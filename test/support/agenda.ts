@@ -79,7 +79,7 @@ export async function aNode(db: Database, roles: readonly string[] = ['worker'])
   return id
 }
 
-/** Gives every shard to a node; answers with the fences it holds them by. */
+/** Gives every shard to a node; returns the shards with their fences. */
 export async function ownShards(db: Database, nodeId: string): Promise<{ id: number; fence: number }[]> {
   return db.run(
     sql<{
@@ -99,7 +99,7 @@ export async function dueRow(db: Database, runId: string): Promise<DueRow> {
   return row
 }
 
-/** The end of a run that went well, by whoever holds it with this fence. */
+/** The successful end of a run, written by the holder of this fence. */
 export const completed = (runId: string, fence: number): Ending & { startedAt: number } => ({
   runId,
   fence,

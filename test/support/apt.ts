@@ -5,14 +5,17 @@ import { accessSync, constants } from 'node:fs'
 const APT = '/usr/bin/apt-get'
 /** A slow mirror may take minutes; one that does not answer must not hold up the tests for ever. */
 const INSTALL_MS = 300_000
-/** Of what the installer said, so much is passed on. */
+/** How many of the installer's last lines an error quotes. */
 const TOLD_LINES = 3
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 export const canInstallPackages = (): boolean => process.getuid?.() === 0 && isProgram(APT)
 
-/** The first of the names that can be installed; what went wrong with the last, if that did. */
+/**
+ * Installs the first of the packages that can be installed; returns what went wrong with the last one, or null if one was
+ * installed.
+ */
 export function installPackage(env: Environment, names: readonly string[]): string | null {
   const run = (...args: string[]) => {
     const { status, stderr, error } = spawnSync(APT, args, {

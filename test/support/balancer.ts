@@ -9,7 +9,7 @@ export const IS_BALANCED = process.env['BELFRY_TEST_BALANCED'] === 'true'
 
 export interface Balancer {
   readonly url: string
-  /** Who is asked in turn. */
+  /** The servers that receive requests in turn. */
   readonly servers: string[]
 }
 

@@ -19,7 +19,7 @@ export const TABLET = { width: 768, height: 1024 }
 export const SMALL_DESK = { width: 1024, height: 768 }
 export const DESK = { width: 1280, height: 900 }
 
-/** Where it is missing and may be installed, it is; several test files at once do that one after the other. */
+/** Installs a missing browser if that is allowed; several test files at once do so one after the other. */
 async function ensureBrowser(): Promise<string> {
   const found = findBrowser(process.env)
   if (found !== undefined) return found
@@ -40,9 +40,9 @@ export interface Visit {
 }
 
 export interface VisitOptions extends BrowserContextOptions {
-  /** Troubles that the test brings about on purpose. */
+  /** Errors that the test causes on purpose. */
   readonly expected?: RegExp
-  /** Done with the page before it goes anywhere. */
+  /** Called with the page before it loads anything. */
   readonly before?: (page: Page) => unknown
 }
 
@@ -73,11 +73,11 @@ export async function startBrowser(): Promise<TestBrowser> {
     return context
   }
   const shared = await newContext({})
-  // A new page costs a process; one that a test has left is as good once it shows nothing.
+  // A new page costs a process, so a page that a test has left is cleared and used again.
   const idle: Page[] = []
   const leave = async (page: Page) => {
     page.removeAllListeners()
-    // Where it was scrolled to, and where the mouse was, is nothing that a new page knows.
+    // Resets scroll positions, the mouse and everything else that a new page would not have.
     await page.evaluate('sessionStorage.clear()')
     await page.goto('about:blank')
     await page.mouse.move(0, 0)
@@ -87,8 +87,8 @@ export async function startBrowser(): Promise<TestBrowser> {
   }
 
   /**
-   * A page of its own at an address of the server, which must end without troubles. Pages that ask for nothing special
-   * share what the browser has fetched and compiled, as the tabs of one reader do; the others begin with nothing.
+   * Opens a page at an address of the server; the visit must end without errors. Pages without special options share what the
+   * browser has fetched and compiled, like the tabs of one user; the others begin with an empty context.
    */
   async function visit(url: string, { expected, before, ...options }: VisitOptions = {}): Promise<Visit> {
     const isOwn = before !== undefined || Object.keys(options).length > 0
@@ -130,7 +130,9 @@ function listen(page: Page, origin: string, expected: RegExp | undefined): strin
 const AXE_SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const EVERYTHING = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const COLOURS = ['color-contrast', 'link-in-text-block']
-/** What another width can break: what is hidden or moved then loses its name, its size or its way to be reached. */
+/**
+ * Rules that another width can break: an element that is hidden or moved then loses its name, its size or the way to reach it.
+ */
 const LAYOUT = [
   'aria-hidden-focus',
   'aria-required-children',
@@ -154,7 +156,7 @@ const OPTIONS: Readonly<Record<Concern, object>> = {
   looks: { runOnly: { type: 'rule', values: [...COLOURS, ...LAYOUT] } },
 }
 
-/** What lies over a page is looked at by itself: the page is looked at without it. */
+/** An overlay is checked by itself, and the page is checked without it. */
 const OVER = '[role=dialog]'
 
 interface Axe {
@@ -169,7 +171,7 @@ interface AxeResults {
   }[]
 }
 
-/** What stands between a page and those who do not see, point or distinguish colours. Nothing, we hope. */
+/** Returns what prevents people who do not see, point or distinguish colors from using a page; it should be empty. */
 export async function violationsOf(page: Page, concern: Concern = 'everything'): Promise<string[]> {
   const isCovered = await page.locator('[role=dialog]').isVisible()
   // The policy of the page forbids to add scripts; what the debugger evaluates is not subject to it.

@@ -9,7 +9,7 @@ const isDefault = preset === 'default'
 
 export const CADENCE = readConfig({ flags: { preset }, env: {}, file: null, cwd: '/' })
 
-/** What every node of a scenario is started with; periods as the scenarios have them are for no preset to forbid. */
+/** Flags of every node of a scenario; no preset may forbid the short periods that scenarios use. */
 export const PRESET_FLAGS: readonly string[] = isDefault
   ? []
   : ['--preset', preset, '--min-period-ms', '10', '--max-ahead-days', '0']
@@ -20,23 +20,23 @@ export const QUICK: readonly string[] = isDefault
   : []
 
 /**
- * The same where a node lives that must not be suspected: however slow it is meanwhile on a machine that is busy with
- * other tests, and though beats of remote workers go through its main thread.
+ * Like `QUICK`, for scenarios with a live node that must not be declared dead: neither because the machine is busy with other
+ * tests, nor because heartbeats of remote workers go through the node's main thread.
  */
 export const STEADY: readonly string[] = isDefault
   ? ['--heartbeat-ms', '500', '--lease-ms', '5000', '--reaper-ms', '500']
   : []
 
-/** Two cores, and whatever else runs on them. */
+/** For a machine with two cores that also runs other tests. */
 const MARGIN_MS = 20_000
 
-/** The runs of a node that died are in other hands by then, and not before `REAPED_AFTER_MS`. */
+/** Other workers have the runs of a dead node within this time, and not before `REAPED_AFTER_MS`. */
 export const REAPED_WITHIN_MS = CADENCE.leaseMs + 2 * CADENCE.reaperMs + MARGIN_MS
 export const REAPED_AFTER_MS = CADENCE.leaseMs - CADENCE.heartbeatMs
 
-/** Shards whose owner died are watched again by then. */
+/** Shards of a dead owner are watched again within this time. */
 export const SHARDS_WITHIN_MS = CADENCE.shardTakeoverMs + 2 * CADENCE.shardBeatMs + MARGIN_MS
 
-/** A bound that holds with the defaults, and with slower cadences for as much longer as they take. */
+/** Returns a bound that holds with the default cadences, lengthened for slower ones. */
 export const within = (ms: number) =>
   isDefault ? ms : ms + REAPED_WITHIN_MS + SHARDS_WITHIN_MS + 2 * CADENCE.claimEveryMs

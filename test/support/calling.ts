@@ -9,7 +9,7 @@ interface Api {
   request(method: string, path: string, body?: unknown): Promise<Answer>
 }
 
-/** So many calls to one target a node may have under way, unless something says otherwise. */
+/** Number of calls that a node may have under way to one target, unless configured otherwise. */
 export const TARGET_LIMIT = 128
 
 /** Creates one-off tasks that call a target, each on the path of its number; answers their ids. */
@@ -54,7 +54,7 @@ export const liveRuns = (db: Database, taskIds: readonly string[]) =>
            exists (select from ready r where r.run_id = a.run_id) as "isReady"
     from agenda a where task_id = any(${taskIds}::uuid[]) order by scheduled_for, run_id`)
 
-/** Waits until so many of the runs wait for a worker, claimed by none; answers them. */
+/** Waits until this many of the runs wait for a worker, unclaimed; returns them. */
 export const untilWaiting = (db: Database, taskIds: readonly string[], count: number) =>
   eventually(
     async () => {

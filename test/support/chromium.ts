@@ -29,17 +29,17 @@ export function findBrowser(env: Environment): string | undefined {
   return [...onPath, ...ELSEWHERE].find(isProgram)
 }
 
-/** Whether a browser that is missing may be installed: nobody has named one, and we are who may. */
+/** Whether a missing browser may be installed: no browser was named, and this process can install packages. */
 export function canInstall(env: Environment): boolean {
   return env['BELFRY_TEST_BROWSER'] === undefined && canInstallPackages()
 }
 
-/** Installs Debian's Chromium, without windows where that is to be had; what went wrong, if anything did. */
+/** Installs Debian's Chromium, the headless shell if available; returns what went wrong, or null. */
 export const installBrowser = (env: Environment): string | null =>
   // Older releases have only the whole browser.
   installPackage(env, ['chromium-headless-shell', 'chromium'])
 
-/** What to do where there is none. */
+/** Returns an error that says what to do about a missing browser. */
 export function missingBrowser(env: Environment, tried: string | null): Error {
   const chosen = env['BELFRY_TEST_BROWSER']
   if (chosen !== undefined) return new Error(`BELFRY_TEST_BROWSER is ${chosen}, and there is no such file.`)

@@ -1,6 +1,6 @@
 import type { HoldingClock } from '../../src/runtime/clock.ts'
 
-/** A clock that is never set and never in doubt: that of this machine, or what a test says. */
+/** A clock that is never set and never uncertain: this machine's, or one that the test provides. */
 export const steadyClock = (now: () => number = () => Date.now()): HoldingClock => ({
   now,
   atLeast: now,

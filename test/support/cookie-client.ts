@@ -1,4 +1,4 @@
-/** A browser as far as cookies go: it keeps what it is given, and sends it along with where its page is from. */
+/** Handles cookies as a browser does: keeps the cookies that it is given, and sends them with the origin of its page. */
 import type { Answer } from './request.ts'
 
 export class CookieClient {

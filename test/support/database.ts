@@ -38,7 +38,7 @@ export async function createTestDatabase({ empty = false } = {}): Promise<{ url:
   return { url, db }
 }
 
-/** The same for whoever drops it themselves. */
+/** Creates a database that the caller drops. */
 export async function makeDatabase({ empty = false } = {}): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `belfry_${uuidv7().replaceAll('-', '')}`
   const server = admin()

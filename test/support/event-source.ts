@@ -1,4 +1,4 @@
-/** A client of server-sent events over a real socket, which can be asked what has come so far. */
+/** A client of server-sent events over a real socket, which gives access to the events received so far. */
 import { whenDone } from './cleanup.ts'
 import { eventually } from './eventually.ts'
 
@@ -16,7 +16,7 @@ export interface EventSource {
   readonly events: readonly ReceivedEvent[]
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>
-  /** The first event of that kind that is as wanted, now or later. */
+  /** Resolves with the first event of this kind that is wanted, whether already received or still to come. */
   next(event: string, isWanted?: (data: ReceivedEvent['data']) => boolean): Promise<ReceivedEvent>
   close(): void
 }

@@ -4,11 +4,11 @@ const PATIENCE_MS = 60_000
 export interface Patience {
   readonly withinMs?: number
   readonly everyMs?: number
-  /** What is to be known about how things stand when the answer never came. */
+  /** Describes the state of things in the error, if the answer never came. */
   readonly otherwise?: () => unknown
 }
 
-/** Asks again and again until the answer is there, and fails with the last answer when it never is. */
+/** Repeats a query until it has an answer; fails with the last result if it never has. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false | null>,
   { withinMs = PATIENCE_MS, everyMs = 20, otherwise = () => undefined }: Patience = {},

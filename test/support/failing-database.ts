@@ -1,4 +1,4 @@
-/** A real database some of whose statements fail, as those of one that restarts or detects a deadlock do. */
+/** A real database of which some statements fail, as they would if the server restarts or detects a deadlock. */
 import type { Database } from '../../src/store/database/database.ts'
 import type { Statement } from '../../src/store/database/sql.ts'
 

@@ -1,7 +1,7 @@
 /**
- * What modules keep for the test file that runs, they let go of when it ends. Test files share a process and its
- * modules, so a hook at the top of a module would be registered by the first file that imports it and by no other;
- * `set-up-file.ts` registers this one for each.
+ * Releases what modules keep for the current test file when the file ends. Test files share a process and its modules, so a
+ * hook at the top of a module would be registered only for the first file that imports the module; `set-up-file.ts` registers
+ * this one for each file.
  */
 const cleanups: (() => Promise<void>)[] = []
 

@@ -34,7 +34,7 @@ const SETTINGS = {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Unit tests need no build, and whoever repeats one while working on it should not wait for any.
+  // Unit tests need no build, so a developer who repeats one does not wait for it.
   if (project.vitest.state.getPaths().some((path) => path.startsWith(`${project.config.root}/test/`)))
     await ensureBuilt()
   const external = process.env['BELFRY_TEST_DATABASE_URL']
@@ -53,7 +53,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** Tests open thousands of connections, each of which would hash the password 4 096 times; it is random, and gains nothing by it. */
+/**
+ * Tests open thousands of connections, each of which would hash the password 4,096 times; the password is random, so the
+ * iterations add no security.
+ */
 async function hashPasswordAgain(url: string): Promise<void> {
   const { user, password } = new Client({ connectionString: url })
   const admin = open(url)

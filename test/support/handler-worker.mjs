@@ -1,8 +1,8 @@
 /**
- * A worker of a user's own in a process of its own, for scenarios: it performs the handlers `deliver`, which calls
- * a sink as the run it is, and `block`, which keeps the process busy. What it has to say goes to stdout as lines.
+ * A remote worker in a separate process, for scenarios. It provides the handlers `deliver`, which calls a sink as the run that
+ * it performs, and `block`, which keeps the process busy. Its messages go to stdout as lines.
  *
- *   node handler-worker.mjs <concurrency> <server…>
+ * node handler-worker.mjs <concurrency> <server…>
  */
 import { Worker } from 'belfry/worker'
 

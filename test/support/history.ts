@@ -25,9 +25,9 @@ export interface HistoryToMake {
   /** Runs end evenly between these instants. */
   readonly from: number
   readonly until: number
-  /** Whose runs they are, in turn. */
+  /** The tasks that the runs belong to, in turn. */
   readonly taskIds: readonly string[]
-  /** Every so many runs one belongs to the first task, whoever else's turn it is. */
+  /** One in this many runs belongs to the first task, instead of the task whose turn it is. */
   readonly busyEvery?: number
 }
 

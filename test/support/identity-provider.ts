@@ -18,11 +18,14 @@ export interface Account {
 
 export interface IdentityProvider {
   readonly issuer: string
-  /** By their login. Tests may change what is in it. */
+  /** Accounts by login. Tests may change them. */
   readonly accounts: Record<string, Account>
   /** Flags that make a node sign people in here. */
   flagsFor(publicUrl: string): Record<string, string>
-  /** Signs somebody in as a browser would, from the address that Belfry sends them to; answers where they are sent back to. */
+  /**
+   * Signs a person in as a browser would, from the address that Belfry redirects to; returns the address that the provider
+   * redirects back to.
+   */
   signIn(url: string, login: string): Promise<string>
   stop(): Promise<void>
 }

@@ -39,7 +39,7 @@ export const spansOf = (db: Database, ids: readonly string[]) =>
     select task_id as "taskId", started_at as "startedAt", ended_at as "endedAt" from run
     where task_id = any(${ids}::uuid[]) and started_at is not null order by started_at`)
 
-/** The most attempts that were in progress at one instant, by the database's record of them. */
+/** Returns the highest number of attempts that were in progress at once, according to the database. */
 export async function mostAtOnce(db: Database, ids: readonly string[]): Promise<number> {
   const edges = (await spansOf(db, ids)).flatMap(({ startedAt, endedAt }) => [
     { at: startedAt, step: 1 },
@@ -60,7 +60,7 @@ export interface SeenGate {
   readonly key: string | null
   readonly places: number | null
   readonly held: number
-  /** How many live rows name it, in the same snapshot. */
+  /** Number of live rows that refer to the gate, in the same snapshot. */
   readonly holders: number
 }
 

@@ -32,7 +32,7 @@ export class KeptLog implements OpenAttemptLog {
   async end(): Promise<void> {}
 }
 
-/** For workers whose attempts have nothing to say. */
+/** Logs in memory, for workers whose logs the test does not store. */
 export const logsInMemory = (): Pick<RunLogs, 'open'> => ({ open: () => new KeptLog() })
 
 /** A line as the API shows it. */

@@ -10,7 +10,7 @@ export interface Question {
   readonly transport: 'udp' | 'tcp'
 }
 
-/** What is answered; undefined is silence. Of the addresses those of the family that was asked for are sent. */
+/** The answer to a question; undefined sends none. Of the addresses, those of the requested family are sent. */
 export type Reply =
   | { readonly addresses: readonly string[]; readonly ttl?: number; readonly isTruncated?: boolean }
   | { readonly code: 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED' }
@@ -20,7 +20,7 @@ export type Reply =
 export interface NameServer {
   /** As the resolver takes it: address and port. */
   readonly server: string
-  /** Everything that was asked, in order. */
+  /** All questions received, in order. */
   readonly questions: readonly Question[]
 }
 
@@ -46,7 +46,7 @@ export async function aNameServer(reply: (question: Question) => Reply): Promise
   return { server: `127.0.0.1:${port}`, questions }
 }
 
-/** One port for both; the one that TCP got may be taken for UDP, then it is another. */
+/** Listens on one port for both; if the port that TCP got is taken for UDP, it tries another. */
 async function listen(
   onTcp: (query: Buffer) => Buffer | undefined,
 ): Promise<{ udp: UdpSocket; port: number }> {

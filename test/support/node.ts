@@ -21,7 +21,9 @@ export interface TestNode extends Node {
 type TestDatabase = { readonly url: string; readonly db: Database }
 type Flags = Readonly<Record<string, unknown>>
 
-/** One node; where tests ask two servers in turn, another one that serves the API as well, and a balancer in front of both. */
+/**
+ * Starts one node; if tests use two servers in turn, also starts another node with the API, and a balancer in front of both.
+ */
 export async function startTestNode(database: TestDatabase, flags: Flags = {}): Promise<TestNode> {
   const node = await startOneNode(database, flags)
   if (!IS_BALANCED || !isBalanceable(flags)) return node
@@ -36,11 +38,14 @@ export async function startTestNode(database: TestDatabase, flags: Flags = {}): 
   }
 }
 
-/** A port of its own, or TLS, is a matter between one node and its clients. */
+/** Whether a node can be behind the balancer: one with a given port, or with TLS, has clients that connect to it directly. */
 const isBalanceable = ({ roles, port, tlsCert }: Flags) =>
   (roles === undefined || String(roles).includes('api')) && port === undefined && tlsCert === undefined
 
-/** One node in any case: for tests of its connections, sockets and memory, or of what it alone has noticed. */
+/**
+ * Starts a single node even under the balancer: for tests of its connections, sockets and memory, or of what only this node has
+ * noticed.
+ */
 export async function startOneNode(database: TestDatabase, flags: Flags = {}): Promise<TestNode> {
   const config = readConfig({
     flags: { port: 0, secretsKey: TEST_KEY, exec: 'off', ...addressesFor(flags), ...flags },

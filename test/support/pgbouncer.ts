@@ -1,6 +1,6 @@
 /**
- * A real PgBouncer in front of a test database, as its users run it: few connections to the server, shared by all
- * who come. It takes anybody, on loopback, and logs in with what the database's own address says.
+ * A real PgBouncer in front of a test database, configured as its users do: few connections to the server, shared by all
+ * clients. It accepts everybody on loopback, and logs in with the credentials in the database's address.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { whenDone } from './cleanup.ts'
 import { eventually } from './eventually.ts'
 
 export interface PgBouncer {
-  /** The database's address, through it. */
+  /** The database's address, through PgBouncer. */
   readonly url: string
   /** Ends it, as its init script would (SIGTERM) or as a crash does, and starts it again in the same place. */
   restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
@@ -36,7 +36,7 @@ const NOBODY = 65_534
 const START_MS = 10_000
 /** How many sessions are looked at; each is held until all have been. */
 const SESSIONS = 4
-/** What PgBouncer itself sets in a session, as the client at hand wants it. */
+/** What PgBouncer itself sets in a session, as its current client wants it. */
 const TRACKED = [
   'client_encoding',
   'application_name',
@@ -94,7 +94,9 @@ ${resets ? '' : 'server_reset_query ='}
   }
 }
 
-/** What others who use the pooler would find in each of its sessions, as far as it is not PostgreSQL's default. */
+/**
+ * Returns the settings that other users of the pooler would find in its sessions, as far as they are not PostgreSQL's defaults.
+ */
 export async function leftBehind(url: string): Promise<string[]> {
   const clients = Array.from({ length: SESSIONS }, () => new pg.Client({ connectionString: url }))
   try {
@@ -138,7 +140,7 @@ async function launch(
 interface Server {
   readonly database: string
   readonly login: { host: string; port: string; user: string; password: string }
-  /** Who may use its socket; PgBouncer refuses to be root anyway. */
+  /** The user that may access the socket; PgBouncer refuses to run as root anyway. */
   readonly uid: number | undefined
 }
 

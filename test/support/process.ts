@@ -50,13 +50,13 @@ export interface Launched {
   readonly stderr: string
   /** The lines of its log. */
   readonly log: readonly Record<string, unknown>[]
-  /** Resolves when what it has said matches; rejects when it ends before. */
+  /** Resolves when the output matches; rejects if the process ends first. */
   said(pattern: RegExp, on?: 'stdout' | 'stderr'): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): void
 }
 
 export interface Belfry extends Launched {
-  /** Where the API answers; empty without that role. */
+  /** Address of the API; empty without the role `api`. */
   readonly url: string
   /** From the start of the process to the banner. */
   readonly readyMs: number
@@ -186,13 +186,13 @@ export async function startBelfry(args: readonly string[], options: LaunchOption
   }) as Belfry
 }
 
-/** Address of the embedded database in a data directory, for looking at what is in it. */
+/** Returns the address of the embedded database in a data directory, to read its contents. */
 export function embeddedDatabaseUrl(dataDir: string): string {
   const password = readFileSync(join(dataDir, 'password'), 'utf8').trim()
   return connectionStringFor({ socketDir: join(dataDir, 'socket'), port: 5432 }, password)
 }
 
-/** The main process of the embedded database of a data directory, when it runs; else null. */
+/** Returns the pid of the main process of a data directory's embedded database; null if it is not running. */
 export function embeddedPostmaster(dataDir: string): number | null {
   try {
     const pg = join(dataDir, 'pg')
@@ -203,7 +203,7 @@ export function embeddedPostmaster(dataDir: string): number | null {
   }
 }
 
-/** Ours, without what would configure the program or colour its output. */
+/** This process's environment, without variables that would configure the program or color its output. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const isOurs = (name: string) => name.startsWith('BELFRY_') || /^(NO_COLOR|FORCE_COLOR)$/.test(name)
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs(name)))

@@ -8,14 +8,14 @@ export interface Proxy {
   /** Breaks every connection and lets no new one through until `mend`. */
   cut(): void
   mend(): void
-  /** Sends bytes to every client, as if the database had. */
+  /** Sends bytes to every client, as if they came from the database. */
   say(bytes: Buffer): void
   /**
-   * Loses the answers to the next statements that match: the database carries each of them out, and instead of hearing of it the
-   * client loses its connection.
+   * Loses the answers to the next statements that match: the database executes each of them, and the client loses its
+   * connection instead of getting the answer.
    */
   loseAnswers(count: number, to: RegExp): void
-  /** Keeps everything that is sent to the database for so long on its way. */
+  /** Delays everything that is sent to the database by this long. */
   slow(ms: number): void
   /** How many answers were lost so far. */
   readonly lostAnswers: number
@@ -24,7 +24,7 @@ export interface Proxy {
 /** With this message of its protocol PostgreSQL ends every answer outside a transaction: it is ready for the next statement. */
 const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** A wire to the database that can be cut. */
+/** Starts a proxy to the database whose connections can be cut. */
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const target = targetOf(databaseUrl)
   const sockets = new Set<Socket>()
@@ -56,7 +56,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
     const answers = new Transform({
       transform: (answer: Buffer, _, done) => {
         if (!isLost) return done(null, answer)
-        // Only now is it carried out and committed.
+        // Only now has the statement been executed and committed.
         if (answer.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY)) {
           lostAnswers++
           client.destroy()

@@ -1,4 +1,4 @@
-/** A worker of a user's own, spoken by hand: each request as the protocol has it, to any node. */
+/** A remote worker whose protocol requests the test sends itself, to any node. */
 import { randomUUID } from 'node:crypto'
 import { type Answer, request } from './request.ts'
 
@@ -31,7 +31,7 @@ export interface HandWorker {
   ): Promise<readonly GivenRun[]>
 }
 
-/** The longest that a claim may wait: there is something for whoever does not say otherwise, however slow the machine. */
+/** The longest that a claim may wait. A claim without another limit expects runs, however slow the machine is. */
 const LONGEST_WAIT_MS = 30_000
 
 export async function aWorker(url: string, offer: Record<string, unknown>): Promise<HandWorker> {

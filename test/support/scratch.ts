@@ -22,7 +22,7 @@ const MEMORY = '/dev/shm'
 const PLENTY_BYTES = 6 * 1024 ** 3
 const NAME = /^belfry-tests-(\d+)-/
 
-/** A directory of this process's own that every user may pass. What processes that are gone have left is cleared away. */
+/** Creates a directory for this process that every user may enter, and removes those of processes that have ended. */
 export function makeScratch(): string {
   const base = isPlentyOfMemory() ? MEMORY : tmpdir()
   for (const name of readdirSync(base)) {
@@ -50,7 +50,7 @@ function isPlentyOfMemory(): boolean {
   }
 }
 
-/** Belfry puts a PostgreSQL beside the data when the user it runs as cannot reach the installed one. */
+/** Belfry copies PostgreSQL next to the data if its user cannot access the installed one. */
 function mayRunPrograms(): boolean {
   const mounts = readFileSync('/proc/mounts', 'utf8')
     .split('\n')

@@ -25,7 +25,9 @@ whenFileEnds(async () => {
 /** A real HTTP server that notes what it receives and answers as told. */
 export const startSink = (answer?: AnswerTo) => openSink(whenDone, answer)
 
-/** The same for tests that run beside one another: none of them is the one that is running. */
+/**
+ * Starts a sink for tests that run concurrently: it closes at the end of the file, because no single test is the running one.
+ */
 export const startSharedSink = (answer?: AnswerTo) => openSink((close) => untilFileEnds.add(close), answer)
 
 async function openSink(onEnd: (close: () => void) => unknown, answer: AnswerTo = () => ({ status: 200 })) {

@@ -76,7 +76,7 @@ const receive = (target) => (/** @type {import('node:net').Socket} */ socket) =>
   })
 }
 
-/** Notes a call; the answer notes its end, once. */
+/** Records a call; the returned function records its end, once. */
 function begin(target, head, open) {
   note(target, head)
   target.mostUnderWay = Math.max(target.mostUnderWay, ++target.underWay)
@@ -133,7 +133,7 @@ async function openOne(kind, ms) {
   return target.url
 }
 
-/** Listens unless it refuses. */
+/** Listens, unless the target's kind refuses connections. */
 async function listenOrNot(target) {
   const isListening = target.kind !== 'refuses'
   if (isListening === target.isListening) return
@@ -149,11 +149,11 @@ const METHODS = {
     for (let i = 0; i < count; i++) urls.push(await openOne(kind, ms))
     return urls
   },
-  /** From now on a target behaves like this; what it holds stays held. */
+  /** Changes the behavior of a target from now on; calls that it holds stay held. */
   behave: async ({ url, kind, ms = 0 }) => {
     const target = targets.get(url)
     Object.assign(target, { kind, ms })
-    // Who accepts nobody any more has no connections either.
+    // A target that no longer accepts connections has none either.
     if (!(kind in BEHAVIOURS)) for (const socket of target.sockets) socket.destroy()
     await listenOrNot(target)
   },
@@ -179,5 +179,5 @@ process.on('message', async ({ id, method, args }) => {
     process.send({ id, error: error.stack ?? String(error) })
   }
 })
-// Its parent has gone.
+// The parent process has ended.
 process.on('disconnect', () => process.exit())

@@ -30,7 +30,7 @@ export interface SeenCall {
 export interface SeenTarget {
   readonly calls: readonly SeenCall[]
   readonly received: number
-  /** Connections that were accepted, also for what never became a request. */
+  /** Accepted connections, including those that never sent a request. */
   readonly connections: number
   readonly underWay: number
   readonly mostUnderWay: number

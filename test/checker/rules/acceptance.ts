@@ -1,4 +1,4 @@
-/** What was accepted is there, once; what was refused is not; and there is nothing that nobody wanted. */
+/** Accepted tasks exist, exactly once; refused tasks do not exist; and no task exists that nobody requested. */
 import type { Book } from '../book.ts'
 import { Grouped } from '../book.ts'
 import type { ClientRequest } from '../evidence.ts'

@@ -20,7 +20,7 @@ function checkRun(book: Book, rows: readonly HistoryRow[]): Finding[] {
 
   const earlier = book.attempts.of(runId)
   const numbers = earlier.map(({ number }) => number)
-  // A run that ended while it waited has no last attempt of its own: all of them have rows.
+  // A run that ended while it waited has a row for every attempt; otherwise the last attempt is in the history row.
   const expected = row.outcome === null ? attempt : attempt - 1
   if (new Set(numbers).size < numbers.length)
     report('history_doubled', `has attempts ${numbers.join(', ')}, one of them twice`)
@@ -78,7 +78,7 @@ function checkStarts(book: Book): Finding[] {
   })
 }
 
-/** For what no sink saw, history has to be believed. */
+/** For runs that no sink saw, the check has to rely on history. */
 function checkPunctuality(book: Book): Finding[] {
   return book.tables.history.flatMap((row): Finding[] => {
     const { runId, taskId, startedAt, scheduledFor, attempt, losses } = row
@@ -93,7 +93,7 @@ function checkPunctuality(book: Book): Finding[] {
   })
 }
 
-/** A place behind a gate is held exactly as long as a live row says so. */
+/** A slot of a gate is in use exactly as long as a live row says so. */
 function checkGates({ tables }: Book): Finding[] {
   const held = tables.gates.reduce((sum, gate) => sum + gate.held, 0)
   const named = tables.live.reduce((sum, row) => sum + row.places, 0)

@@ -12,7 +12,7 @@ const RETRY_DEFAULTS = { initial: '1s', max: '30s' }
 
 export function checkDeliveries(book: Book): Finding[] {
   return [...book.deliveries.keys()].flatMap((runId) => {
-    // By fence, not by arrival: whoever lost a run while asleep may still send it when others have it.
+    // Sorted by fence, not by arrival: a suspended worker that lost a run may still send it when others have it.
     const all = [...book.deliveries.of(runId)].sort((a, b) => a.fence - b.fence || a.attempt - b.attempt)
     const found: Finding[] = []
     const report = (kind: Kind, what: string) =>
@@ -38,7 +38,7 @@ function checkFirst(book: Book, delivery: Delivery, report: Report): void {
     report('inconsistent', `was sent for ${iso(scheduledFor)}, and its row is for ${iso(row.scheduledFor)}`)
   if (receivedAt < scheduledFor - book.bounds.earlyMs)
     report('early', `was due at ${iso(scheduledFor)} and arrived ${scheduledFor - receivedAt} ms before`)
-  // Whoever waits for a place behind a key or in a queue, or for its turn, is not late.
+  // A run that waits for a slot of its key or queue, or for its turn, is not late.
   const due = Math.max(scheduledFor, wish?.createdAt ?? 0)
   const isBounded =
     wish !== undefined &&
@@ -62,7 +62,7 @@ function checkRepetition(book: Book, first: Delivery, second: Delivery, report: 
     if (!book.isBroken(record.workerId, record.endedAt))
       report('doubled', `was taken from worker ${record.workerId}, to which nothing had happened`)
   } else if (record) checkRetry(book, first, second, record, report)
-  // A failure that was not recorded is found by whoever counts attempts.
+  // A failure that was not recorded is found by the rule that counts attempts.
   else if (isOver && (first.status ?? 0) >= 300) return
   else if (isOver) report('doubled', `arrived again after it was answered with ${first.status}: ${fences}`)
   else report('two_winners', `arrived while the first was in progress and not taken back: ${fences}`)
@@ -82,7 +82,7 @@ function checkRetry(
   const { initial, max } = { ...RETRY_DEFAULTS, ...book.wishes.get(first.taskId)?.body.retry }
   const endedAt = first.answeredAt ?? first.goneAt ?? first.receivedAt
   const backoffMs = Math.min(lengthMs(max), lengthMs(initial) * 2 ** Math.max(0, first.attempt - 1))
-  // Whether an answer was read is known only of those that were judged by it.
+  // Only for attempts whose outcome follows from the answer is it known that the answer was read.
   const isAnswered = first.answeredAt !== null && outcome === 'failed'
   const leastMs = isAnswered ? Math.min(lengthMs(max), lengthMs(initial)) / 2 : 0
   const wantedMs = Math.max(leastMs, first.retryAfterMs ?? 0)

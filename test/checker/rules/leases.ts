@@ -6,13 +6,13 @@ import { type Book, Grouped } from '../book.ts'
 import type { Change } from '../evidence.ts'
 import { type Finding, iso, type Kind } from '../finding.ts'
 
-/** Where a live row may go from each state; 'gone' is into history, or away by a user's word. */
+/** Transitions of a live row from each state; 'gone' means moved to history, or deleted at a user's request. */
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   none: ['scheduled'],
   scheduled: ['scheduled', 'held', 'deferred', 'pending', 'running', 'gone'],
   held: ['held', 'deferred', 'pending', 'running', 'gone'],
   deferred: ['deferred', 'held', 'pending', 'running', 'gone'],
-  // What makes up for an outage steps back behind what is on time.
+  // A catch-up run goes back behind runs on time.
   pending: ['pending', 'held', 'running', 'gone'],
   running: ['running', 'pending', 'retrying', 'gone'],
   retrying: ['retrying', 'pending', 'running', 'gone'],
@@ -60,10 +60,10 @@ const isFire = ({ from, to }: Change) =>
   (from === 'scheduled' || from === 'retrying' || from === 'held' || from === 'deferred') &&
   (to === 'pending' || to === 'running')
 
-/** Who fires a row owns its shard at that moment. */
+/** A node that fires a row owns its shard at that moment. */
 function checkFires(book: Book): Finding[] {
   const changes = book.tables.changes ?? []
-  // An api node takes runs for others, too: those say nothing about whose connection it is.
+  // An api node also claims for remote workers: such grants do not tell whose connection it is.
   const remote = new Set(book.tables.nodes.flatMap(({ id, isRemote }) => (isRemote ? [id] : [])))
   const isOwn = (change: Change) => isGrant(change) && !remote.has(change.workerId ?? '')
   const grants = new Grouped(changes.filter(isOwn), keyOfBackend, ({ at }) => at)
@@ -75,7 +75,8 @@ function checkFires(book: Book): Finding[] {
   return changes.filter(isFire).flatMap((change): Finding[] => {
     const { at, shard, runId, taskId } = change
     const node = change.workerId ?? (book.isPooled ? undefined : nodeBehind(grants, change))
-    // Who gives a shard away may still be firing: whoever takes it waits for that, so only takers count.
+    // A node that gives a shard away may still be firing, and the node that takes it waits for that; so only a new owner
+    // counts.
     const owner = owners.of(String(shard)).findLast((taken) => taken.at <= at && taken.owner !== null)
     if (!owner || node === undefined || owner.owner === node) return []
     const what = `was fired by ${node} at ${iso(at)}; its shard was ${owner.owner}'s since ${iso(owner.at)}`
@@ -85,10 +86,10 @@ function checkFires(book: Book): Finding[] {
 
 const keyOfBackend = ({ backend }: Change) => String(backend)
 
-/** Whose connection it is: a node takes runs for itself only, so what else the connection did tells. */
+/** Returns the node behind a connection: a node claims runs for itself only, so other grants on the connection identify it. */
 function nodeBehind(grants: Grouped<Change>, change: Change): string | undefined {
   const nodes = new Set(grants.of(keyOfBackend(change)).map(({ workerId }) => workerId))
-  // After a crash the number of a connection may be given out again.
+  // After a crash, another backend may get the same pid.
   const [node] = nodes
   return nodes.size === 1 ? (node ?? undefined) : undefined
 }

@@ -9,7 +9,7 @@ import { dueInstants, heirOf } from '../oracle.ts'
 import { checkMisfire } from './misfires.ts'
 import { didWait, turnsOf, wasReplaced } from './turns.ts'
 
-/** A request that silences a task may be overtaken by what is under way for this long. */
+/** How long after a request to pause or end a task the work already in progress may still overtake it. */
 const SETTLE_MS = 1_000
 const BY_TIME = 'occurrence'
 
@@ -50,7 +50,10 @@ function checkWish(book: Book, wish: Wish): Finding[] {
   return [...found, ...checkSilence(wish, history)]
 }
 
-/** What must be there, and what may be: what is due while a request about the task is under way may or may not. */
+/**
+ * Returns the occurrences that must exist and those that may: an occurrence that is due during a request about the task may or
+ * may not exist.
+ */
 function expectedOf(
   book: Book,
   wish: Wish,
@@ -69,7 +72,7 @@ function expectedOf(
   }
 }
 
-/** It does not count as a run of its task. One that waited for so long that it was given up on does. */
+/** Whether an entry does not count as a run of its task. A run that was skipped by its queue timeout does count. */
 const isPassedOver = ({ state, reason }: HistoryRow) =>
   reason === 'misfire' || (state === 'skipped' && reason !== 'queue_timeout')
 
@@ -93,13 +96,13 @@ function covers(entry: Entry, due: number): boolean {
   return entry.scheduledFor <= due && due <= until
 }
 
-/** The row of an earlier occurrence still waits for its time, and this one comes after it. */
+/** Whether the row of an earlier occurrence is still scheduled, so that this occurrence comes after it. */
 const isStillToCome = (book: Book, { taskId }: Wish, due: number) =>
   book.liveOfTask
     .of(taskId)
     .some(({ kind, state, scheduledFor }) => kind === BY_TIME && state === 'scheduled' && scheduledFor < due)
 
-/** Nothing is known of an occurrence: was it never performed, or performed and forgotten? */
+/** Classifies an occurrence without an entry: was it never performed, or performed and not recorded? */
 function missing(book: Book, wish: Wish, due: number): [Kind, string | null, string] {
   const delivered = book.deliveriesOfTask.of(wish.taskId).filter(({ scheduledFor }) => scheduledFor === due)
   const done = delivered.find(({ status }) => status !== null && status < 300)
@@ -111,7 +114,7 @@ function missing(book: Book, wish: Wish, due: number): [Kind, string | null, str
   return ['lost', delivered[0]?.messageId ?? null, `${iso(due)} has no run and no skip`]
 }
 
-/** A live row whose time has passed, that no attempt is working on and that waits for none. */
+/** Whether the time of a live row has passed, while no attempt is in progress and the row has nothing to wait for. */
 function isOverdue(book: Book, row: LiveRow): boolean {
   const { readAt } = book.tables
   if (row.state === 'held') return isStranded(book, row)
@@ -122,7 +125,7 @@ function isOverdue(book: Book, row: LiveRow): boolean {
   return !isInProgress && book.latestStart(row.wakeAt, boundMs) < readAt
 }
 
-/** It waits for its turn, and what it waited for has ended long ago. */
+/** Whether a held run still waits although the run that it waited for ended long ago. */
 function isStranded(book: Book, { taskId, runId, scheduledFor }: LiveRow): boolean {
   const isActive = book.liveOfTask
     .of(taskId)
@@ -171,10 +174,10 @@ function checkSkip(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
   }
 }
 
-/** As many runs of a task wait at most, as the documentation has it. */
+/** Maximum number of waiting runs of a task, according to the documentation. */
 const MAX_WAITING = 100
 
-/** Where runs may wait, one is passed over only because another waits, or takes its place. */
+/** If runs may wait, a run is skipped only because another one waits, or replaces it. */
 function checkPassedOver(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
   const { taskId, body } = wish
   if (book.changesOfTask.of(taskId).length === 0) return []
@@ -226,7 +229,7 @@ function wasActive(book: Book, { taskId }: Wish, skip: HistoryRow): boolean {
   )
 }
 
-/** Nothing that is due after a task was silenced begins. */
+/** No run begins that is due after its task was paused or ended. */
 function checkSilence(wish: Wish, history: readonly HistoryRow[]): Finding[] {
   const silences = [
     ...wish.pauses.map(({ from, to }) => [from.answeredAt, to?.askedAt ?? Number.POSITIVE_INFINITY] as const),

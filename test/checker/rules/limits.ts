@@ -48,7 +48,7 @@ export function checkLimits(book: Book, tainted: ReadonlySet<string>): Finding[]
   return found
 }
 
-/** Queues that had one limit from before their first task on; what changes on the way is not judged. */
+/** Returns the queues that had a single limit since before their first task; limits that change in between are not judged. */
 function limitsOfQueues({ requests, wishes }: Book): { name: string; limit: number }[] {
   const set = requests.flatMap(({ queue, answeredAt, status }) =>
     queue && status !== null && status < 300
@@ -109,9 +109,9 @@ function overLimit(
   return [{ kind: 'over_limit', what, taskId, runId: null }]
 }
 
-/** Who has waited this long when another is let in was certainly in line. */
+/** A run that has waited this long when another run is admitted was certainly in line. */
 const IN_LINE_MS = 100
-/** The sink sees a run begin so much later than it was let in, when the machine is busy. */
+/** How long after its admission the sink may see a run begin, on a busy machine. */
 const UNDERWAY_MS = 1_000
 
 /** Behind a key with one place the first in line goes first: by priority, then by when it is due. */

@@ -1,14 +1,15 @@
 /**
- * A misfire is an occurrence that came due while nobody watched its shard: a fault was there, or the shard changed hands. Of
- * those that one stretch held up the newest is none, unless the policy runs nothing or another run was in its way.
+ * A misfire is an occurrence that came due while its shard was unwatched: there was a fault, or the shard changed hands. Of the
+ * occurrences in one unwatched period the newest is not a misfire, unless the policy runs nothing or another run was in its
+ * way.
  */
 import type { Book, Wish } from '../book.ts'
 import type { HistoryRow } from '../evidence.ts'
 import { type Finding, iso } from '../finding.ts'
 
-/** A watcher is taken for gone from its last sign on, which may be so old while it is still there. */
+/** An owner counts as gone since its last heartbeat, which may be this old while the owner is still there. */
 const SIGN_MS = 3_000
-/** What is written in one statement is observed this much apart at most. */
+/** Rows written by one statement are observed at most this far apart. */
 const WRITTEN_MS = 1_000
 
 export function checkMisfire(book: Book, wish: Wish, skip: HistoryRow): Finding[] {

@@ -1,6 +1,6 @@
 /**
- * What workers of the users' own were told about their reports: of one run one end counts, it is the one in history, and
- * whoever reported another was told that it does not.
+ * What remote workers were told about their reports: one end of a run counts, it is the one in history, and a worker that
+ * reported another end was told that it does not count.
  */
 import { type Book, Grouped } from '../book.ts'
 import type { Receipt } from '../evidence.ts'

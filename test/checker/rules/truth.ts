@@ -1,7 +1,7 @@
 /**
- * History tells the truth: what it calls completed the sink has answered well, under the fence that history
- * names, by then; what it calls failed the sink has not. An end that fits the answer to an earlier fence
- * was written by somebody who no longer held the run.
+ * History is true: for a run that it calls completed, the sink gave a successful answer to the fence in history before the
+ * recorded end; for a run that it calls failed, the sink did not. An end that matches the answer to an earlier fence was
+ * written by a worker that no longer held the run.
  */
 import type { Book } from '../book.ts'
 import type { Delivery } from '../evidence.ts'
@@ -73,7 +73,7 @@ function checkStates(book: Book): Finding[] {
     }))
 }
 
-/** What a user cancelled, and was told so, ends cancelled; and nothing else does. */
+/** A run ends cancelled if its cancellation was confirmed; any other cancelled run was replaced, or its task was ended. */
 function checkCancelled(book: Book): Finding[] {
   const cancelled = book.requests.filter(
     ({ verb, status }) => verb === 'cancel_run' && status !== null && status < 300,

@@ -9,12 +9,12 @@ import { type Finding, iso } from '../finding.ts'
 
 /** Policies under which a run may wait for an earlier one of its task. */
 export const QUEUEING: readonly string[] = ['queue_one', 'queue_all', 'cancel_previous']
-/** Changes of one statement bear instants this close to one another. */
+/** Changes made by one statement have instants at most this far apart. */
 const AT_ONCE_MS = 50
-/** Who has waited this long when another is let in was certainly in line. */
+/** A run that has waited this long when another run is admitted was certainly in line. */
 const IN_LINE_MS = 100
 
-/** One run's way through the line. */
+/** When one run waited, was admitted, and ended. */
 interface Turn {
   readonly runId: string
   readonly due: number
@@ -84,7 +84,7 @@ function tooManyWait({ taskId }: Wish, turns: readonly Turn[]): Finding[] {
   return []
 }
 
-/** Who is due first goes first. */
+/** The run that is due first goes first. */
 function outOfTurn({ taskId }: Wish, turns: readonly Turn[]): Finding[] {
   for (const second of turns) {
     const letIn = second.admittedAt
@@ -116,14 +116,14 @@ function notReplaced(book: Book, { taskId }: Wish, turns: readonly Turn[]): Find
         admittedAt < heldAt &&
         (goneAt ?? book.tables.readAt) > by,
     )
-    // One that was let in before goes on because the later one was itself replaced or silenced meanwhile.
+    // An earlier run may go on if the later one was itself replaced or cancelled meanwhile.
     if (!wentOn || (later.goneAt !== null && later.goneAt <= by)) return []
     const what = `went on until ${iso(wentOn.goneAt ?? NEVER)}, though ${later.runId} was to take its place from ${iso(heldAt)} on`
     return [{ kind: 'inconsistent', what, taskId, runId: wentOn.runId }]
   })
 }
 
-/** Whoever told it to stop: what was told so ends cancelled, whatever its attempt came to. */
+/** A run that was told to stop, by anybody, ends cancelled, whatever the outcome of its attempt. */
 function checkStopped(book: Book): Finding[] {
   const told = new Map(
     (book.tables.changes ?? []).flatMap(({ runId, isStopped, at }) =>
@@ -150,8 +150,8 @@ export function didWait(book: Book, taskId: string, runId: string, at: number, m
 }
 
 /**
- * A later run of the task was there when this one ended, and so may have taken its place. Later by its instant, or because it came to
- * its turn when this one had been let in: a trigger that is asked for just before an occurrence may well come after it.
+ * Whether a later run of the task existed when this one ended, and so may have replaced it. Later by its instant, or because it
+ * began to wait after this one was admitted: a trigger sent just before an occurrence may come after it.
  */
 export function wasReplaced(book: Book, taskId: string, runId: string): boolean {
   const turns = turnsOf(book.changesOfTask.of(taskId))

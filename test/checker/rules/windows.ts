@@ -1,7 +1,7 @@
 /**
- * The count of what was delivered once more, without trusting a single id: every good answer on a path, in
- * order of time, goes to the open window that closes first. As many windows must be left without one as
- * there are completed runs without a delivery by id.
+ * Counts deliveries a second time without relying on ids: every successful answer on a path, in order of time, is assigned to
+ * the open window that closes first. As many windows must be left without an answer as there are completed runs without a
+ * delivery by id.
  */
 import { type Book, Grouped, type Wish } from '../book.ts'
 import type { Delivery, HistoryRow } from '../evidence.ts'
