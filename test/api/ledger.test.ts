@@ -83,6 +83,7 @@ test('a row that was lost, an occurrence without a run and one with two are foun
 })
 
 test('a pause is accounted for while it lasts, when it is over, and across an edit', async () => {
+  await betweenInstants()
   const { id, madeAt } = await aTaskOf(100 * S)
   await ran(id, every10s(madeAt, madeAt + 20 * S))
   await moveWaiting(db, id, madeAt + 30 * S)
