@@ -1,30 +1,30 @@
 import { leastUuidAt } from '../core/ids.ts'
 import { LoopService } from '../runtime/loop-service.ts'
-import { forgetUnwatched } from '../store/agenda/shards.ts'
-import { forgetFindings } from '../store/audit/audit.ts'
+import { deleteOldUnwatched } from '../store/agenda/shards.ts'
+import { deleteOldFindings } from '../store/audit/audit.ts'
 import { dropAuditPartitions, ensureAuditPartitions } from '../store/audit-log/audit-partitions.ts'
-import { forgetBackfills } from '../store/backfills/backfills.ts'
+import { deleteOldBackfills } from '../store/backfills/backfills.ts'
 import type { Database } from '../store/database/database.ts'
-import { forgetRefused } from '../store/database/refused-rows.ts'
-import { forgetSettled } from '../store/history/dead-letters.ts'
-import { forgetLateEnds } from '../store/history/ended-runs.ts'
+import { deleteOldRefusedRows } from '../store/database/refused-rows.ts'
+import { deleteOldSettledLetters } from '../store/history/dead-letters.ts'
+import { deleteOldLateEnds } from '../store/history/ended-runs.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history/partitions.ts'
-import { forgetRedrives } from '../store/history/redrives.ts'
+import { deleteOldRedrives } from '../store/history/redrives.ts'
 import { longestHistory } from '../store/history/retention.ts'
-import { forgetRetries } from '../store/history/runs.ts'
-import { forgetTallies } from '../store/history/tally.ts'
-import { forgetQuotas } from '../store/limits/request-quotas.ts'
-import { forgetBeats } from '../store/nodes/attempt-beats.ts'
-import { forgetClockSteps } from '../store/nodes/clock-steps.ts'
-import { forgetNames } from '../store/nodes/named-runs.ts'
-import { forgetNodes, forgetUnusedWorkers } from '../store/nodes/nodes.ts'
-import { forgetProgress } from '../store/nodes/remote-workers.ts'
+import { deleteOldRetries } from '../store/history/runs.ts'
+import { deleteOldTallies } from '../store/history/tally.ts'
+import { deleteFullQuotas } from '../store/limits/request-quotas.ts'
+import { deleteOldBeats } from '../store/nodes/attempt-beats.ts'
+import { deleteOldClockSteps } from '../store/nodes/clock-steps.ts'
+import { deleteStaleNames } from '../store/nodes/named-runs.ts'
+import { deleteDeadNodes, deleteUnusedWorkers } from '../store/nodes/nodes.ts'
+import { deleteStaleProgress } from '../store/nodes/remote-workers.ts'
 import { removeSideLanes } from '../store/queues/side-lanes.ts'
-import { forgetReplacedSecrets } from '../store/secrets/secrets.ts'
-import { forgetCircuitEvents, forgetCircuits } from '../store/targets/target-circuits.ts'
-import { forgetTargetReports } from '../store/targets/target-reports.ts'
-import { forgetOverrides } from '../store/tasks/run-overrides.ts'
-import { forgetAnswers } from '../store/tasks/tasks.ts'
+import { deleteReplacedSecrets } from '../store/secrets/secrets.ts'
+import { deleteOldCircuitEvents, deleteStaleCircuits } from '../store/targets/target-circuits.ts'
+import { deleteStaleTargetReports } from '../store/targets/target-reports.ts'
+import { deleteOldOverrides } from '../store/tasks/run-overrides.ts'
+import { deleteOldAnswers } from '../store/tasks/tasks.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { recountProjectGates } from './project-gates.ts'
 import { UnusedFiles } from './unused-files.ts'
@@ -88,32 +88,32 @@ export class Housekeeping extends LoopService {
     await db.run(ensurePartitions())
     await db.run(ensureAuditPartitions())
     await db.run(summariseHistory())
-    await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
-    await db.run(forgetNodes(deadNodeMinutes))
-    await db.run(forgetUnusedWorkers(UNUSED_KEPT_MINUTES, MAX_UNUSED_FORGOTTEN))
+    await db.run(deleteOldAnswers(ANSWERS_KEPT_HOURS))
+    await db.run(deleteDeadNodes(deadNodeMinutes))
+    await db.run(deleteUnusedWorkers(UNUSED_KEPT_MINUTES, MAX_UNUSED_FORGOTTEN))
     // What belongs to runs is kept as long as the runs of any project are.
     const [{ days: keptDays } = { days: historyDays }] = await db.run(longestHistory(historyDays))
     const asked = leastUuidAt(Date.now() - (keptDays + ASKED_KEPT_LONGER_DAYS) * DAY_MS)
-    await db.run(forgetRetries(asked))
-    await db.run(forgetOverrides(asked))
-    await db.run(forgetBackfills(keptDays + ASKED_KEPT_LONGER_DAYS))
-    await db.run(forgetTallies(historyDays))
-    await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
-    await db.run(forgetNames(MAX_PROGRESS_FORGOTTEN))
-    await db.run(forgetBeats({ minutes: BEATS_KEPT_MINUTES, limit: MAX_PROGRESS_FORGOTTEN }))
+    await db.run(deleteOldRetries(asked))
+    await db.run(deleteOldOverrides(asked))
+    await db.run(deleteOldBackfills(keptDays + ASKED_KEPT_LONGER_DAYS))
+    await db.run(deleteOldTallies(historyDays))
+    await db.run(deleteStaleProgress(MAX_PROGRESS_FORGOTTEN))
+    await db.run(deleteStaleNames(MAX_PROGRESS_FORGOTTEN))
+    await db.run(deleteOldBeats({ minutes: BEATS_KEPT_MINUTES, limit: MAX_PROGRESS_FORGOTTEN }))
     await db.run(removeSideLanes({ minutes: SIDE_LANES_KEPT_MINUTES, limit: MAX_SIDE_LANES_REMOVED }))
-    await db.run(forgetTargetReports())
-    await db.run(forgetCircuits())
-    await db.run(forgetCircuitEvents(keptDays))
-    await db.run(forgetFindings(keptDays))
-    await db.run(forgetClockSteps(keptDays))
-    await db.run(forgetUnwatched(keptDays))
-    await db.run(forgetLateEnds(keptDays))
-    await db.run(forgetSettled(keptDays))
-    await db.run(forgetRedrives(keptDays))
-    await db.run(forgetRefused(keptDays))
-    await db.run(forgetReplacedSecrets(REPLACED_SECRETS_KEPT_HOURS))
-    await db.run(forgetQuotas(QUOTAS_KEPT_MINUTES, MAX_QUOTAS_FORGOTTEN))
+    await db.run(deleteStaleTargetReports())
+    await db.run(deleteStaleCircuits())
+    await db.run(deleteOldCircuitEvents(keptDays))
+    await db.run(deleteOldFindings(keptDays))
+    await db.run(deleteOldClockSteps(keptDays))
+    await db.run(deleteOldUnwatched(keptDays))
+    await db.run(deleteOldLateEnds(keptDays))
+    await db.run(deleteOldSettledLetters(keptDays))
+    await db.run(deleteOldRedrives(keptDays))
+    await db.run(deleteOldRefusedRows(keptDays))
+    await db.run(deleteReplacedSecrets(REPLACED_SECRETS_KEPT_HOURS))
+    await db.run(deleteFullQuotas(QUOTAS_KEPT_MINUTES, MAX_QUOTAS_FORGOTTEN))
     await recountProjectGates({ db, log })
     const [result] = await db.run(dropPartitions(historyDays))
     if (result?.dropped) log.info({ partitions: result.dropped, keptDays }, 'old history deleted')

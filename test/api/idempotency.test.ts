@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
-import { forgetAnswers } from '../../src/store/tasks/tasks.ts'
+import { deleteOldAnswers } from '../../src/store/tasks/tasks.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -137,7 +137,7 @@ test('an answer is kept for a day', async () => {
     sql`update idempotency set created_at = now() - interval '24 hours 1 minute' where key = 'old'`,
   )
 
-  await database.db.run(forgetAnswers(24))
+  await database.db.run(deleteOldAnswers(24))
 
   const young = await send('POST', '/v1/tasks', { action, schedule: later }, keyed('young'))
   const old = await send('POST', '/v1/tasks', { action, schedule: later }, keyed('old'))

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { leastUuidAt, uuidv7 } from '../../src/core/ids.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { forgetOverrides } from '../../src/store/tasks/run-overrides.ts'
+import { deleteOldOverrides } from '../../src/store/tasks/run-overrides.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -144,9 +144,9 @@ test('it is forgotten with the history it is about, and not while the run still 
   const waiting = (await trigger(task.id, { action: { duration: '1ms' } })).body.id
   const gone = await ended((await trigger(task.id, { action: { duration: '1ms' }, queue: 'open' })).body.id)
 
-  await db.run(forgetOverrides(leastUuidAt(Date.now() - 60_000)))
+  await db.run(deleteOldOverrides(leastUuidAt(Date.now() - 60_000)))
   const kept = await overridesOf(gone.id)
-  await db.run(forgetOverrides(leastUuidAt(Date.now() + 60_000)))
+  await db.run(deleteOldOverrides(leastUuidAt(Date.now() + 60_000)))
 
   expect(kept).toHaveLength(1)
   expect(await overridesOf(gone.id)).toHaveLength(0)

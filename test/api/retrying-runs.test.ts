@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { leastUuidAt, uuidv7 } from '../../src/core/ids.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { forgetRetries } from '../../src/store/history/runs.ts'
+import { deleteOldRetries } from '../../src/store/history/runs.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -153,7 +153,7 @@ test('what repeats what is forgotten with the history it is about', async () => 
   const old = leastUuidAt(Date.now() - 40 * DAY_MS)
   await db.run(sql`insert into run_retry (run_id, retry_of) values (${old}, ${run.id})`)
 
-  await db.run(forgetRetries(leastUuidAt(Date.now() - 37 * DAY_MS)))
+  await db.run(deleteOldRetries(leastUuidAt(Date.now() - 37 * DAY_MS)))
 
   const kept = await db.run(
     sql<{ id: string }>`select run_id as id from run_retry where retry_of = ${run.id}`,

@@ -4,8 +4,8 @@ import { uuidv7 } from '../../src/core/ids.ts'
 import type { LineState } from '../../src/core/target/target-state.ts'
 import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/values/default-project.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { forgetCircuits, writeCircuits } from '../../src/store/targets/target-circuits.ts'
-import { forgetTargetReports, writeTargetReports } from '../../src/store/targets/target-reports.ts'
+import { deleteStaleCircuits, writeCircuits } from '../../src/store/targets/target-circuits.ts'
+import { deleteStaleTargetReports, writeTargetReports } from '../../src/store/targets/target-reports.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp } from './test-app.ts'
 
@@ -100,7 +100,7 @@ test('a report counts while it is renewed, that of an idle target for longer, an
   )
 
   expect(statuses).toEqual([404, 200, 404])
-  await db.run(forgetTargetReports())
+  await db.run(deleteStaleTargetReports())
   const left = await db.run(
     sql<{ target: string }>`select target from target_report where node_id in (${alive}, ${dead})`,
   )
@@ -170,7 +170,7 @@ test('a circuit of a dead node does not count and is forgotten', async () => {
   await db.run(sql`update node set dead_at = now(), reason = 'lost' where id = ${node}`)
 
   expect((await send('GET', path(target))).status).toBe(404)
-  await db.run(forgetCircuits())
+  await db.run(deleteStaleCircuits())
   expect(await db.run(sql`select from target_circuit where node_id = ${node}`)).toEqual([])
   expect(
     await db.run(sql`select number, event from circuit_event where target = ${target} order by number`),

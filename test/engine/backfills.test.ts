@@ -9,8 +9,8 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Backfiller } from '../../src/scheduler/backfiller.ts'
 import { readLate } from '../../src/store/agenda/catch-up.ts'
 import {
+  deleteOldBackfills,
   findBackfills,
-  forgetBackfills,
   holdBackfill,
   insertBackfill,
   liveRuns,
@@ -247,9 +247,9 @@ test('a backfill is forgotten with the history of its runs', async () => {
     sql`update backfill set state = 'cancelled', ended_at = now() - interval '10 days' where id = ${id}`,
   )
 
-  await db.run(forgetBackfills(11))
+  await db.run(deleteOldBackfills(11))
   const kept = await read(id)
-  await db.run(forgetBackfills(9))
+  await db.run(deleteOldBackfills(9))
 
   expect(kept).toMatchObject({ id, state: 'cancelled' })
   expect(await read(id)).toBeUndefined()

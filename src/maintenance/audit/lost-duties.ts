@@ -67,7 +67,7 @@ async function putDutyBack(tx: Queryable, taskId: string): Promise<{ kind: strin
         ? skipUntil
         : nextOccurrence(planOf(definition), skippedTo ?? createdAt)
   if (at === null || (skipUntil !== null && kind === 'skip' && at > skipUntil)) {
-    await tx.run(audit.forgetSkip(taskId))
+    await tx.run(audit.clearSkip(taskId))
     return null
   }
   await tx.run(insertDuty({ runId: uuidv7(), taskId, projectId, shard: shardOf(taskId), at, version, kind }))

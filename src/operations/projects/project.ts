@@ -9,7 +9,7 @@ import { formatRetention, parseRetention, type Retention } from '../../core/valu
 import { violatedConstraint } from '../../store/database/database.ts'
 import { lockCount } from '../../store/database/lock-count.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import { forgetUse } from '../../store/limits/project-use.ts'
+import { deleteUse } from '../../store/limits/project-use.ts'
 import {
   editProject,
   insertProject,
@@ -110,7 +110,7 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
       const [before] = await tx.run(readProject(projectId))
       await tx.run(editProject(projectId, storedEdit(context, edit)))
       const [after] = await tx.run(readProject(projectId))
-      if (after && !limitsStorage(after)) await tx.run(forgetUse(projectId))
+      if (after && !limitsStorage(after)) await tx.run(deleteUse(projectId))
       if (after && limitsRuns) await tx.run(setProjectGate({ ...after, projectId }))
       await recordChange(tx, context, {
         action: 'project.edit',

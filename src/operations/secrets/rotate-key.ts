@@ -5,7 +5,7 @@
 import type { Binding, KeyRing } from '../../core/secret/key-ring.ts'
 import { secretBinding, signingBinding, subscriptionBinding } from '../../secrets/vault.ts'
 import { type Database, sqlState } from '../../store/database/database.ts'
-import { forgetUnusedKeys, noteKey } from '../../store/secrets/keys.ts'
+import { deleteUnusedKeys, noteKey } from '../../store/secrets/keys.ts'
 import {
   type Resealed,
   replaceSealed,
@@ -93,7 +93,7 @@ function bindingOf(table: SealedTable, { id, projectId, name, version }: SealedR
 /** Retires unused keys. If a value is being encrypted with one of them at the moment, they stay until the next rotation. */
 async function retire(db: Database, ring: KeyRing): Promise<string[]> {
   try {
-    return (await db.run(forgetUnusedKeys(ring.first.fingerprint))).map(({ fingerprint }) => fingerprint)
+    return (await db.run(deleteUnusedKeys(ring.first.fingerprint))).map(({ fingerprint }) => fingerprint)
   } catch (error) {
     if (sqlState(error) === STILL_REFERRED_TO) return []
     throw error

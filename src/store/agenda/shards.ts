@@ -99,7 +99,7 @@ export const unwatchedAt = ({ shard, at, takeoverMs }: ShardInstant) => sql<
 /** Maximum number of unwatched periods of a shard that are considered. */
 const MAX_STRETCHES = 20
 
-export const forgetUnwatched = (olderThanDays: number) => sql`
+export const deleteOldUnwatched = (olderThanDays: number) => sql`
   delete from unwatched where until_at < now() - make_interval(days => ${olderThanDays}::integer)`
 
 /** A node, and the silence of its owner after which any node may take a shard. */

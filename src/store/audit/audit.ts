@@ -187,7 +187,7 @@ export const dutyLost = (taskId: string) =>
   )
 
 /** Clears the skip of a task when nothing is left to skip. */
-export const forgetSkip = (taskId: string) =>
+export const clearSkip = (taskId: string) =>
   sql`update task set skip_until = null, skip_reason = null, updated_at = now() where id = ${taskId} and paused_at is null`
 
 /** Marks a task as settled: until it changes, no further occurrence is expected. */
@@ -350,5 +350,5 @@ export const listFindings = ({
     and (${before}::uuid is null or f.id < ${before}::uuid)
   order by f.id desc limit ${limit}`
 
-export const forgetFindings = (olderThanDays: number) => sql`
+export const deleteOldFindings = (olderThanDays: number) => sql`
   delete from audit_finding where found_at < now() - make_interval(days => ${olderThanDays}::integer)`

@@ -239,7 +239,7 @@ export const cancelBackfills = ({ taskId, id }: { taskId: string; id: string | n
   returning id, number`
 
 /** Deletes backfills that ended so long ago that retention has deleted the history of their runs. */
-export const forgetBackfills = (days: number) => sql`
+export const deleteOldBackfills = (days: number) => sql`
   delete from backfill where ended_at < now() - make_interval(days => ${days}::integer)`
 
 /**

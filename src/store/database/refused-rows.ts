@@ -58,5 +58,5 @@ export const refusedNow = ({ projectId, limit }: { projectId: string; limit: num
     and (r.project_id is null or r.project_id = ${projectId})
   order by r.last_at desc limit ${limit}`
 
-export const forgetRefused = (olderThanDays: number) => sql`
+export const deleteOldRefusedRows = (olderThanDays: number) => sql`
   delete from refused_row where last_at < now() - make_interval(days => ${olderThanDays}::integer)`

@@ -163,5 +163,5 @@ export const settleDeadLetters = ({
   returning run_id as "runId"`
 
 /** Deletes the records of settled dead letters whose runs retention has already deleted. */
-export const forgetSettled = (olderThanDays: number) => sql`
+export const deleteOldSettledLetters = (olderThanDays: number) => sql`
   delete from dead_letter_settled where ended_at < now() - make_interval(days => ${olderThanDays}::integer)`

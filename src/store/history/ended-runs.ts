@@ -162,5 +162,5 @@ export const circuitEvents = ({
   order by e.at, e.id`
 
 /** Deletes the records of late ends whose runs retention has already deleted. */
-export const forgetLateEnds = (olderThanDays: number) => sql`
+export const deleteOldLateEnds = (olderThanDays: number) => sql`
   delete from late_end where stored_at < now() - make_interval(days => ${olderThanDays}::integer)`

@@ -113,5 +113,5 @@ export const saveRedrive = ({
 export const releaseRedrive = ({ id, fence }: { id: string; fence: number }) => sql`
   update redrive set leased_until = '-infinity' where id = ${id} and fence = ${fence} and state = 'running'`
 
-export const forgetRedrives = (olderThanDays: number) => sql`
+export const deleteOldRedrives = (olderThanDays: number) => sql`
   delete from redrive where ended_at < now() - make_interval(days => ${olderThanDays}::integer)`

@@ -191,4 +191,4 @@ export const retriesOf = ({ runId, limit }: { runId: string; limit: number }) =>
  * Deletes the records of reruns that were requested so long ago that retention has deleted the runs; `before` is the lowest id
  * to keep.
  */
-export const forgetRetries = (before: string) => sql`delete from run_retry where run_id < ${before}::uuid`
+export const deleteOldRetries = (before: string) => sql`delete from run_retry where run_id < ${before}::uuid`

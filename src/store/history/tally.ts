@@ -109,5 +109,5 @@ export const talliesBetween = ({ from, until }: { from: number; until: number })
   ) t
   order by minute`
 
-export const forgetTallies = (olderThanDays: number) => sql`
+export const deleteOldTallies = (olderThanDays: number) => sql`
   delete from tally where minute < now() - make_interval(days => ${olderThanDays}::integer)`

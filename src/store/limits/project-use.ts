@@ -39,7 +39,7 @@ export const lockUse = (projectId: string) => sql<{ tasks: number }>`
   returning tasks`
 
 /** Deletes the count of a project: without a limit, no node updates it, and a new limit begins with a count. */
-export const forgetUse = (projectId: string) => sql`delete from project_use where project_id = ${projectId}`
+export const deleteUse = (projectId: string) => sql`delete from project_use where project_id = ${projectId}`
 
 /**
  * Tasks of a project that are not finished, cancelled or deleted: those with a scheduled occurrence or a live run of one,

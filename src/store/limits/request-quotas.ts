@@ -58,7 +58,7 @@ export const insertQuotas = (ids: readonly string[]) => sql`
   on conflict do nothing`
 
 /** Deletes quotas that have been full for so long that they are probably no longer needed. */
-export const forgetQuotas = (minutes: number, limit: number) => sql<{ id: string }>`
+export const deleteFullQuotas = (minutes: number, limit: number) => sql<{ id: string }>`
   delete from request_quota where id = any(array(
     select id from request_quota where next_at < now() - make_interval(mins => ${minutes}::integer) limit ${limit} for update skip locked))
   returning id`

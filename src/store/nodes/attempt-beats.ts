@@ -50,7 +50,7 @@ export const quietAttempts = ({ quietMs, limit }: { quietMs: number; limit: numb
   order by b.at limit ${limit}`
 
 /** Deletes heartbeats of attempts that have ended, once no more can be sent for them. */
-export const forgetBeats = ({ minutes, limit }: { minutes: number; limit: number }) => sql`
+export const deleteOldBeats = ({ minutes, limit }: { minutes: number; limit: number }) => sql`
   delete from attempt_beat where ctid = any(array(
     select b.ctid from attempt_beat b
     where b.at < now() - make_interval(mins => ${minutes}::integer)

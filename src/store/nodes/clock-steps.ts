@@ -28,5 +28,5 @@ export const latestClockStep = () => sql<ClockStepRow>`
   select noticed_at as "noticedAt", by_ms as "byMs", count(*) over ()::integer as count
   from clock_step where noticed_at > now() - interval '1 day' order by noticed_at desc limit 1`
 
-export const forgetClockSteps = (olderThanDays: number) => sql`
+export const deleteOldClockSteps = (olderThanDays: number) => sql`
   delete from clock_step where noticed_at < now() - make_interval(days => ${olderThanDays}::integer)`

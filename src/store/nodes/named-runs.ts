@@ -28,6 +28,6 @@ export const nameRuns = (runs: readonly HeldRun[]) => sql`
   on conflict (run_id) do update set fence = excluded.fence, at = clock_timestamp()`
 
 /** Deletes the names of runs that have ended. */
-export const forgetNames = (limit: number) => sql`
+export const deleteStaleNames = (limit: number) => sql`
   delete from named_run where ctid = any(array(
     select n.ctid from named_run n where not exists (select from agenda a where a.run_id = n.run_id) limit ${limit}))`

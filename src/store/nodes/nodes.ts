@@ -235,12 +235,12 @@ export const heldRuns = ({
   ) a`
 
 /** Deletes nodes that have been dead for a long time and hold no runs. */
-export const forgetNodes = (olderThanMinutes: number) => sql`
+export const deleteDeadNodes = (olderThanMinutes: number) => sql`
   delete from node n where dead_at < now() - make_interval(mins => ${olderThanMinutes}::integer)
     and not exists (select from agenda where worker_id = n.id)`
 
 /** Deletes dead remote workers that never made a claim. They are kept for a shorter time than other dead nodes. */
-export const forgetUnusedWorkers = (olderThanMinutes: number, limit: number) => sql`
+export const deleteUnusedWorkers = (olderThanMinutes: number, limit: number) => sql`
   delete from node where id = any(array(
     select n.id from node n join remote_worker w on w.id = n.id
     where w.claim_id is null and n.buried_at is not null

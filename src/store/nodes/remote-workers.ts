@@ -212,7 +212,7 @@ export const progressOf = ({ runId, fence }: Held) => sql<Progress & { readonly 
   select fraction, message, at from progress where run_id = ${runId} and fence = ${fence}`
 
 /** Deletes progress that is no longer needed: its run has ended, or it was not updated for a day. */
-export const forgetProgress = (limit: number) => sql`
+export const deleteStaleProgress = (limit: number) => sql`
   delete from progress where ctid = any(array(
     select p.ctid from progress p
     where p.at < now() - interval '1 day' or not exists (select from agenda a where a.run_id = p.run_id)

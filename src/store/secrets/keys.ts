@@ -22,7 +22,7 @@ export const noteKey = (fingerprint: string) => sql`
  * Deletes keys with which nothing is encrypted. The statement fails if a concurrent transaction encrypts something with one of
  * them.
  */
-export const forgetUnusedKeys = (kept: string) => sql<{ fingerprint: string }>`
+export const deleteUnusedKeys = (kept: string) => sql<{ fingerprint: string }>`
   delete from secrets_key k
   where fingerprint <> ${kept}
     and not exists (select from secret_version where key_id = k.fingerprint)

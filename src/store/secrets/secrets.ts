@@ -193,5 +193,5 @@ export const missingSecrets = (projectId: string, names: readonly string[]) => s
   order by name`
 
 /** Deletes values that were replaced longer ago than any attempt lasts. */
-export const forgetReplacedSecrets = (olderThanHours: number) => sql`
+export const deleteReplacedSecrets = (olderThanHours: number) => sql`
   delete from secret_version where replaced_at < now() - make_interval(hours => ${olderThanHours}::integer)`

@@ -151,7 +151,7 @@ export const circuitsChangedSince = ({
  * Deletes circuits that have been closed for a long time, those of dead nodes, and open ones that no longer count; if that
  * leaves a circuit closed for the cluster, the event is recorded.
  */
-export const forgetCircuits = () => sql`
+export const deleteStaleCircuits = () => sql`
   with ${openCircuits}, gone as (
     delete from target_circuit c
     where (c.state = 'closed' and c.changed_at < clock_timestamp() - make_interval(mins => ${CLOSED_KEPT_MINUTES}::integer))
@@ -168,5 +168,5 @@ export const forgetCircuits = () => sql`
   on conflict on constraint circuit_event_in_order do nothing`
 
 /** Deletes circuit events that are older than the retention of history. */
-export const forgetCircuitEvents = (olderThanDays: number) => sql`
+export const deleteOldCircuitEvents = (olderThanDays: number) => sql`
   delete from circuit_event where at < now() - make_interval(days => ${olderThanDays}::integer)`

@@ -40,7 +40,7 @@ export const counting = part`counting as not materialized (
 export const dropTargetReports = (nodeId: string) => sql`delete from target_report where node_id = ${nodeId}`
 
 /** Deletes reports that are no longer valid, and those of dead nodes. */
-export const forgetTargetReports = () => sql`
+export const deleteStaleTargetReports = () => sql`
   delete from target_report r
   where r.at < clock_timestamp() - make_interval(mins => ${IDLE_COUNTS_MINUTES}::integer)
      or not exists (select from node where id = r.node_id and dead_at is null)

@@ -39,6 +39,6 @@ export const readLargeOverrides = (runIds: readonly string[]) => sql<OverrideRow
  * Deletes the overrides of runs that were requested so long ago that retention has deleted their history; `before` is the
  * lowest id to keep. A run that still waits keeps its override, however old it is.
  */
-export const forgetOverrides = (before: string) => sql`
+export const deleteOldOverrides = (before: string) => sql`
   delete from run_override o
   where run_id < ${before}::uuid and not exists (select from agenda a where a.run_id = o.run_id)`

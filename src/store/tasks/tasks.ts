@@ -194,7 +194,7 @@ export const rememberedAnswer = (projectId: string, key: string) =>
     answer: string
   }>`select fingerprint, status, answer from idempotency where project_id = ${projectId} and key = ${key}`
 
-export const forgetAnswers = (olderThanHours: number) => sql`
+export const deleteOldAnswers = (olderThanHours: number) => sql`
   delete from idempotency where created_at < now() - make_interval(hours => ${olderThanHours}::integer)`
 
 /**

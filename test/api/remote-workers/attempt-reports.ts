@@ -7,7 +7,7 @@ import { SilentAttempts } from '../../../src/remote/silent-attempts.ts'
 import { AddressSigner } from '../../../src/secrets/address-signer.ts'
 import { issueAttemptToken } from '../../../src/secrets/attempt-token.ts'
 import { sql } from '../../../src/store/database/sql.ts'
-import { forgetBeats } from '../../../src/store/nodes/attempt-beats.ts'
+import { deleteOldBeats } from '../../../src/store/nodes/attempt-beats.ts'
 import { silentLogger } from '../../../src/telemetry/logger.ts'
 import { Definitions } from '../../../src/transport/definitions.ts'
 import { LocalWakeUps } from '../../../src/transport/wake-ups.ts'
@@ -285,7 +285,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     await db.run(sql`
       update attempt_beat set at = at - interval '21 minutes' where run_id in (${over.run.runId}, ${running.run.runId})`)
 
-    await db.run(forgetBeats({ minutes: 20, limit: 1_000 }))
+    await db.run(deleteOldBeats({ minutes: 20, limit: 1_000 }))
 
     const left = await Promise.all([over, recent, running].map(({ run }) => beats(run.runId)))
     expect(left.map((rows) => rows.length)).toEqual([0, 1, 1])
