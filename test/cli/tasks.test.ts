@@ -104,7 +104,10 @@ test('a pause ends by itself and says why; occurrences are skipped, and that is 
   expect(paused.stdout).toMatch(/^✓ task resting paused until .* · in 2 h \(“a move”\); its occurrences/)
   expect(Date.parse(resumeAt) - Date.now()).toBeGreaterThan(60 * 60_000)
   expect(pauseReason).toBe('a move')
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('why:   --until: ') })
+  expect(wrong).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--until is 'friday'; it must be a time"),
+  })
   expect(skipping.stdout).toMatch(/^✓ task resting skips its occurrences up to .*; to undo: .*--undo\n$/)
   expect(skipped.skipNext.reason).toBe('a holiday')
   expect(undone.stdout).toMatch(/^✓ task resting does not skip any occurrence; next /)
