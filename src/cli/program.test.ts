@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createProgram } from './program.ts'
 
-test('every command and alias declares the same as when all are declared', async () => {
+test('a command or alias has the same help whether all commands are loaded or only a few', async () => {
   const all = (await createProgram([], '1.2.3')).commands
 
   for (const command of all)
@@ -13,7 +13,7 @@ test('every command and alias declares the same as when all are declared', async
     }
 })
 
-test('a word that is no command declares all, so that help can name what was meant', async () => {
+test('an unknown word loads all commands, so that help can suggest one', async () => {
   const all = (await createProgram([], '1.2.3')).commands.map((command) => command.name())
 
   for (const word of ['help', '--help', 'unpause', 'constructor'])

@@ -42,6 +42,6 @@ test.each([
   ['preview', "Unknown command 'preview'. Did you mean 'belfry schedule preview'?"],
   ['task pasue hello', "Unknown command 'pasue'. Did you mean 'pause'?"],
   ['task constructor', "Unknown command 'constructor'."],
-])('%s is answered with what was meant', (line, answer) => {
+])('the error for %s suggests a command if one fits', (line, answer) => {
   expect(answerTo(line)).toBe(answer)
 })

@@ -48,7 +48,7 @@ test('missing library links are made', () => {
   expect(readlinkSync(join(native, 'lib', 'libpq.so.5'))).toBe('libpq.so.5.18')
 })
 
-test('an installation without links runs in place after healing', () => {
+test('an installation without links runs in place after its links are created', () => {
   const native = installWithoutLinks()
   const directory = openDataDirectory(join(parent, 'data'), { major: 18 })
 
@@ -58,7 +58,7 @@ test('an installation without links runs in place after healing', () => {
   expect(execFileSync(postgresIn(place), ['--version'], { encoding: 'utf8' })).toContain('18.4')
 })
 
-test.runIf(isRoot)('an installation others cannot reach is copied, once, and runs for them', () => {
+test.runIf(isRoot)('an installation that other users cannot reach is copied once and runs for them', () => {
   const native = installWithoutLinks()
   chmodSync(join(parent, 'package'), 0o700)
   const directory = openDataDirectory(join(parent, 'data'), { major: 18 })

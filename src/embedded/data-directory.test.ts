@@ -57,14 +57,14 @@ test('data of a newer PostgreSQL is refused', async () => {
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({ code: 'newer_major' })
 })
 
-test('a pg directory that holds no database is not initialised over', async () => {
+test('a pg directory that contains no database is refused, not initialised', async () => {
   mkdirSync(join(dataDir, 'pg'), { recursive: true })
   giveToServer()
 
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({ code: 'data_dir_unrecognised' })
 })
 
-test('a file in place of the directory is named', async () => {
+test('a file in place of the data directory is reported', async () => {
   writeFileSync(dataDir, '')
 
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
@@ -73,7 +73,7 @@ test('a file in place of the directory is named', async () => {
   })
 })
 
-test.runIf(isRoot)('as root, a private parent is named in one sentence', async () => {
+test.runIf(isRoot)('as root, a parent directory closed to the database user is reported', async () => {
   chmodSync(parent, 0o700)
 
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
@@ -84,7 +84,7 @@ test.runIf(isRoot)('as root, a private parent is named in one sentence', async (
   expect(readdirSync(parent)).toEqual([])
 })
 
-test.runIf(isRoot)("as root, someone's private directory is not opened to others", () => {
+test.runIf(isRoot)('as root, a private data directory is refused and its mode is left unchanged', () => {
   mkdirSync(dataDir, { mode: 0o700 })
   writeFileSync(join(dataDir, 'diary'), '')
 
@@ -93,13 +93,13 @@ test.runIf(isRoot)("as root, someone's private directory is not opened to others
   expect(statSync(dataDir).mode & 0o777).toBe(0o700)
 })
 
-test.runIf(!isRoot)('a directory that may not be written is named', async () => {
+test.runIf(!isRoot)('a data directory without write permission is reported', async () => {
   mkdirSync(dataDir, { mode: 0o500 })
 
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({ code: 'data_dir_unwritable' })
 })
 
-test('a file in place of a parent is an answer too, not a crash', async () => {
+test('a file in place of a parent directory is reported', async () => {
   writeFileSync(dataDir, '')
 
   await expect(startEmbeddedPostgres({ dataDir: join(dataDir, 'below') })).rejects.toMatchObject({

@@ -69,8 +69,8 @@ function expectTreasureUntouched(): void {
   expect(readFileSync(treasure, 'utf8')).toBe(SECRET)
 }
 
-describe.runIf(isRoot)("as root, in another user's directory", () => {
-  test('everything is made with the rights of that user, and belongs to it', async () => {
+describe.runIf(isRoot)('as root, in the directory of another user', () => {
+  test('the database runs as that user, who owns every file', async () => {
     directoryOf(ALICE)
 
     const database = await start()
@@ -83,7 +83,7 @@ describe.runIf(isRoot)("as root, in another user's directory", () => {
     expect([process.geteuid?.(), process.getegid?.()]).toEqual([0, 0])
   })
 
-  test.each(['postgres.log', 'password'])('a link in place of %s leads nowhere', async (name) => {
+  test.each(['postgres.log', 'password'])('a symbolic link in place of %s is not followed', async (name) => {
     directoryOf(ALICE)
     symlinkSync(treasure, join(dataDir, name))
 
@@ -95,7 +95,7 @@ describe.runIf(isRoot)("as root, in another user's directory", () => {
     expectTreasureUntouched()
   })
 
-  test('a link in place of the directory of the socket gives nothing away', async () => {
+  test('a symbolic link in place of the socket directory does not change what it points to', async () => {
     directoryOf(ALICE)
     const vault = join(parent, 'vault')
     mkdirSync(vault)
@@ -145,7 +145,7 @@ describe.runIf(isRoot)("as root, in another user's directory", () => {
     expect(ownersIn(dataDir)).toEqual(new Set([ALICE.uid]))
   })
 
-  test('a directory made below it belongs to the same user', () => {
+  test('a subdirectory that Belfry creates belongs to the same user', () => {
     directoryOf(ALICE)
 
     openDataDirectory(join(dataDir, 'deeper/still'), { major: 18 })
@@ -153,7 +153,7 @@ describe.runIf(isRoot)("as root, in another user's directory", () => {
     expect(statSync(join(dataDir, 'deeper/still')).uid).toBe(ALICE.uid)
   })
 
-  test("root's own directory below it is refused: it could be exchanged", () => {
+  test('a subdirectory that belongs to root is refused, because the user could replace it', () => {
     directoryOf(ALICE)
     const inside = join(dataDir, 'belfry')
     mkdirSync(inside)
@@ -164,8 +164,8 @@ describe.runIf(isRoot)("as root, in another user's directory", () => {
   })
 })
 
-describe.runIf(isRoot)('as root, in a directory of its own', () => {
-  test('one that others may write to is closed to them', () => {
+describe.runIf(isRoot)('as root, in a directory that belongs to root', () => {
+  test('a directory that other users can write to becomes read-only for them', () => {
     mkdirSync(dataDir)
     chmodSync(dataDir, 0o777)
 
@@ -174,7 +174,7 @@ describe.runIf(isRoot)('as root, in a directory of its own', () => {
     expect(statSync(dataDir).mode & 0o777).toBe(0o755)
   })
 
-  test('one in which others have left something is refused', async () => {
+  test('a directory in which other users could have left files is refused', async () => {
     mkdirSync(dataDir)
     chmodSync(dataDir, 0o777)
     writeFileSync(join(dataDir, 'belfry.json'), '{}')
@@ -187,7 +187,7 @@ describe.runIf(isRoot)('as root, in a directory of its own', () => {
     expectTreasureUntouched()
   })
 
-  test('one that everybody shares, such as that for temporary files, is refused and left as it is', () => {
+  test('a shared directory with the sticky bit is refused and left unchanged', () => {
     mkdirSync(dataDir)
     chmodSync(dataDir, 0o1777)
 
@@ -208,7 +208,7 @@ describe.runIf(isRoot)('as root, --run-as', () => {
     expect(database.runsAs).toEqual({ ...ALICE, gid: BOB.gid })
   })
 
-  test('does not take the data of one user for another', async () => {
+  test('refuses data that belongs to a different user', async () => {
     mkdirSync(join(dataDir, 'pg'), { recursive: true })
     chownSync(join(dataDir, 'pg'), BOB.uid, BOB.gid)
 
@@ -222,7 +222,7 @@ describe.runIf(isRoot)('as root, --run-as', () => {
     ['no-such-user', "The user 'no-such-user' does not exist in /etc/passwd."],
     ['root', 'PostgreSQL refuses to run as root.'],
     ['0', 'PostgreSQL refuses to run as root.'],
-  ])('%s is refused', async (name, message) => {
+  ])('the user %s is refused', async (name, message) => {
     await expect(start(name)).rejects.toMatchObject({ code: 'unusable_user', message })
     expect(readdirSync(parent)).toEqual(['treasure'])
   })

@@ -30,7 +30,7 @@ const STALE_TAKER = {
   startTime: 'another boot/2',
 }
 
-test('a claim can be read by others, updated, and given back without a trace', () => {
+test('an owner entry can be read by other processes and updated, and release removes it', () => {
   const ownership = claimOwnership(dir)
   ownership.update({ url: 'http://127.0.0.1:4000', nodeId: 'a' })
 
@@ -46,7 +46,7 @@ test('a claim can be read by others, updated, and given back without a trace', (
   expect(readdirSync(dir)).toEqual([])
 })
 
-test('a pid that now belongs to another program holds nothing', () => {
+test('an entry whose pid now belongs to another program is stale', () => {
   leaveClaim('belfry.json', STALE)
 
   expect(readOwner(dir)).toBeNull()
@@ -56,13 +56,13 @@ test('a pid that now belongs to another program holds nothing', () => {
   expect(readdirSync(dir)).toEqual(['belfry.json'])
 })
 
-test('whoever takes over from a process that is gone learns who that was', () => {
+test('a process that takes over from a dead owner learns who the owner was', () => {
   leaveClaim('belfry.json', { ...STALE, nodeId: 'a' })
 
   expect(claimOwnership(dir).predecessor).toMatchObject({ pid: process.pid, nodeId: 'a' })
 })
 
-test('a claim torn by a power cut holds nothing', () => {
+test('an entry that a power cut left incomplete is stale', () => {
   writeFileSync(join(dir, 'belfry.json'), '{"id": "0000')
 
   claimOwnership(dir)
@@ -70,7 +70,7 @@ test('a claim torn by a power cut holds nothing', () => {
   expect(readOwner(dir)).toMatchObject({ pid: process.pid })
 })
 
-test('a taker that crashed while taking over is itself taken over', () => {
+test('a take-over by a process that crashed can be taken over', () => {
   leaveClaim('belfry.json', STALE)
   leaveClaim(`belfry.json.${STALE.id}`, STALE_TAKER)
 
@@ -80,7 +80,7 @@ test('a taker that crashed while taking over is itself taken over', () => {
   expect(readdirSync(dir)).toEqual(['belfry.json'])
 })
 
-test('of many that see the same stale claim, one gets it', async () => {
+test('of several processes that see the same stale entry, one becomes the owner', async () => {
   leaveClaim('belfry.json', STALE)
 
   const contenders = Array.from({ length: CONTENDERS }, () => run(program.path, 'claim', dir))

@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-test('a log that grew too large is set aside, and the file stays the one the server writes to', () => {
+test('a log that is too large is copied aside and emptied, so that the server keeps writing to the same file', () => {
   writeFileSync(log, Buffer.alloc(11 * 1024 * 1024, 'x'))
   const { ino } = statSync(log)
 
@@ -40,7 +40,7 @@ test.each([
   expect(explainFailure(said, { root: dir, log })).toMatchObject({ code })
 })
 
-test('any other failure is told in the words of the server', () => {
+test('any other failure is reported in the words of the server', () => {
   const said = '2026-01-01 00:00:00.000 UTC [7] FATAL:  could not map anonymous shared memory\nHINT:  more'
 
   expect(explainFailure(said, { root: dir, log }).message).toBe(

@@ -53,7 +53,7 @@ function startElsewhere(dir = dataDir, uid?: number) {
   return process
 }
 
-test('data is there again after a stop and a start', async () => {
+test('data survives a stop and a start', async () => {
   const first = await start()
   await query(first.connectionString, 'create table kept as select 42 as answer')
   await first.stop()
@@ -65,7 +65,7 @@ test('data is there again after a stop and a start', async () => {
   expect(second.connectionString).toBe(first.connectionString)
 })
 
-test('what is committed is on disk, and only this machine is listened to', async () => {
+test('committed data is flushed to disk, and the server does not listen on the network', async () => {
   const database = await start()
 
   const rows = await query(
@@ -85,7 +85,7 @@ test('what is committed is on disk, and only this machine is listened to', async
   })
 })
 
-test('the data and its password are closed to others, and nothing half made is left', async () => {
+test('data and password are closed to other users, and no temporary files remain', async () => {
   await start()
 
   expect(statSync(join(dataDir, 'pg')).mode & 0o777).toBe(0o700)
@@ -93,7 +93,7 @@ test('the data and its password are closed to others, and nothing half made is l
   expect(readdirSync(dataDir).sort()).toEqual(['belfry.json', 'password', 'pg', 'postgres.log', 'socket'])
 })
 
-test('a killed server is back after a restart, with what was committed', async () => {
+test('after a restart a killed server has all committed data', async () => {
   const database = await start()
   await query(database.connectionString, 'insert into kept values (43)')
   const exited = new Promise<void>((resolve) => database.onExit(resolve))
@@ -141,7 +141,7 @@ test('a stop is not mistaken for a crash', async () => {
   expect(readOwner(dataDir)).toBeNull()
 })
 
-test('after the whole machine went down, the stale pid file is no obstacle', async () => {
+test('after a crash of the whole machine the stale pid file does not prevent a start', async () => {
   const crashed = startElsewhere()
   const { databasePid = 0 } = await crashed.told
   await crashed.kill()
@@ -155,7 +155,7 @@ test('after the whole machine went down, the stale pid file is no obstacle', asy
   expect(database.recoveredMs).toBeGreaterThan(0)
 })
 
-test('a pid file that names some other program is no obstacle', async () => {
+test('a pid file with the pid of another program does not prevent a start', async () => {
   const pidFile = join(dataDir, 'pg/postmaster.pid')
   writeFileSync(pidFile, [process.pid, join(dataDir, 'pg'), 1, 5432, '', '', '1 1', 'ready', ''].join('\n'))
   const { uid, gid } = statSync(join(dataDir, 'pg'))
@@ -166,7 +166,7 @@ test('a pid file that names some other program is no obstacle', async () => {
   expect(database.adopted).toBe(false)
 })
 
-test('a server that outlived its Belfry is adopted, and stopped in the end', async () => {
+test('a server that outlived its Belfry process is adopted, and stopped with the new one', async () => {
   const crashed = startElsewhere()
   const { databasePid = 0, connectionString } = await crashed.told
   await crashed.kill()
@@ -179,7 +179,7 @@ test('a server that outlived its Belfry is adopted, and stopped in the end', asy
   expect(isAlive(databasePid)).toBe(false)
 })
 
-test('an adopted server that is killed is noticed and can be brought back', async () => {
+test('the exit of an adopted server is noticed, and the server can be restarted', async () => {
   const crashed = startElsewhere()
   await crashed.told
   await crashed.kill()
@@ -194,7 +194,7 @@ test('an adopted server that is killed is noticed and can be brought back', asyn
   expect(await query(database.connectionString, 'select 1 as up')).toEqual([{ up: 1 }])
 })
 
-test('a second Belfry on the same data is told who has it and where it answers', async () => {
+test('a second Belfry on the same data is refused with the pid and the URL of the first', async () => {
   const database = await start()
   database.owner.update({ url: 'http://127.0.0.1:3369', nodeId: 'a' })
 
@@ -208,13 +208,13 @@ test('a second Belfry on the same data is told who has it and where it answers',
   expect(await query(database.connectionString, 'select 1 as up')).toEqual([{ up: 1 }])
 })
 
-test('of two Belfrys started at once, one gets the data', async () => {
+test('of two Belfry processes started at once, one gets the data', async () => {
   const told = await Promise.all([startElsewhere().told, startElsewhere().told])
 
   expect(told.map(({ code }) => code ?? 'started').sort()).toEqual(['data_dir_in_use', 'started'])
 })
 
-test('a path too long for a socket gets a loopback port, which stays the same', async () => {
+test('a path too long for a socket gets a loopback port, which stays the same after a restart', async () => {
   const long = join(parent, 'a-directory-with-a-rather-long-name-'.repeat(3))
   const first = await start(long)
   await first.stop()
@@ -225,7 +225,7 @@ test('a path too long for a socket gets a loopback port, which stays the same', 
   expect(await query(second.connectionString, 'select 1 as up')).toEqual([{ up: 1 }])
 })
 
-test.runIf(isRoot)('an ordinary user needs nothing of root', async () => {
+test.runIf(isRoot)('an ordinary user can start the database without root', async () => {
   const home = join(parent, 'home')
   mkdirSync(home)
   chownSync(home, 65_534, 65_534)
@@ -238,7 +238,7 @@ test.runIf(isRoot)('an ordinary user needs nothing of root', async () => {
   expect(statSync(join(home, 'belfry/pg')).uid).toBe(65_534)
 })
 
-test.runIf(isRoot)('as root, the server runs as someone else and without extra groups', async () => {
+test.runIf(isRoot)('as root, the server runs as another user and without extra groups', async () => {
   const database = await start()
 
   const status = readFileSync(`/proc/${database.pid}/status`, 'utf8')

@@ -33,7 +33,7 @@ test('the first restart is immediate and later ones wait longer, up to a bound',
   expect([1, 2, 3, 4, 7, 8, 50].map(restartDelayMs)).toEqual([0, 100, 200, 400, 3_200, 5_000, 5_000])
 })
 
-test('a server that does not start is given up on after a bounded number of attempts', async () => {
+test('restarts end after a bounded number of attempts', async () => {
   const broken = aServer(() => {
     throw new Error('no space left')
   })
@@ -47,7 +47,7 @@ test('a server that does not start is given up on after a bounded number of atte
   expect(error).toMatchObject({ message: 'no space left' })
 })
 
-test('a server that starts only to die again is given up on too', async () => {
+test('restarts also end when the server starts but dies again each time', async () => {
   let restarts = 0
   const frail = aServer((exit) => {
     restarts += 1

@@ -23,7 +23,7 @@ async function textFrom(url: string, signal = new AbortController().signal): Pro
   return Buffer.concat(chunks).toString()
 }
 
-test('a download waits for its turn, however often the server is busy', async () => {
+test('a download is retried as long as the server is busy', async () => {
   const url = await serving((count, response) =>
     count <= 8 ? response.writeHead(503, { 'retry-after': '0' }).end() : response.end('a program'),
   )
@@ -31,7 +31,7 @@ test('a download waits for its turn, however often the server is busy', async ()
   expect(await textFrom(url)).toBe('a program')
 })
 
-test('a download that waits for its turn ends with its attempt', async () => {
+test('a download that waits for a busy server ends with its attempt', async () => {
   const attempt = new AbortController()
   const url = await serving((_, response) => {
     response.writeHead(503, { 'retry-after': '3600' }).end()
@@ -41,7 +41,7 @@ test('a download that waits for its turn ends with its attempt', async () => {
   await expect(textFrom(url, attempt.signal)).rejects.toThrow()
 })
 
-test('a download that breaks off goes on where it was', async () => {
+test('a download that breaks off resumes where it stopped', async () => {
   const ranges: unknown[] = []
   const url = await serving((count, response, { headers, socket }) => {
     ranges.push(headers.range)
@@ -53,7 +53,7 @@ test('a download that breaks off goes on where it was', async () => {
   expect(ranges).toEqual([undefined, 'bytes=5-'])
 })
 
-test('a download that breaks off again and again goes on as long as something comes', async () => {
+test('a download that breaks off repeatedly resumes as long as more bytes arrive', async () => {
   const url = await serving((count, response, { socket }) => {
     if (count === 9) response.writeHead(206).end('m')
     else
@@ -65,7 +65,7 @@ test('a download that breaks off again and again goes on as long as something co
   expect(await textFrom(url)).toBe('a program')
 })
 
-test('a download that is refused is not asked for again', async () => {
+test('a download that the server refuses is not retried', async () => {
   let asked = 0
   const url = await serving((count, response) => {
     asked = count

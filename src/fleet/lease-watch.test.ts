@@ -20,7 +20,7 @@ async function aPipe(): Promise<[Socket, Socket]> {
 
 const turn = () => new Promise(setImmediate)
 
-test('a word that has arrived while the process was busy is heard before the lease is given up', async () => {
+test('a renewal that arrived while the process was busy is read before the lease ends', async () => {
   const [worker, runner] = await aPipe()
   let isOver = false
   const watch = new LeaseWatch(() => {
@@ -40,7 +40,7 @@ test('a word that has arrived while the process was busy is heard before the lea
   watch.end()
 })
 
-test('a word counts no longer than it was meant, however late it is heard', async () => {
+test('a renewal that is read after its end does not extend the lease', async () => {
   const over = new Promise<void>((resolve) => new LeaseWatch(resolve).renew(monotonicMs() - 1))
 
   await over

@@ -57,7 +57,7 @@ test('a main thread that is busy for longer than the lease goes on beating and k
   expect(heard).toEqual([])
 })
 
-test('a node that cannot reach the database is in doubt before its lease has run out, and certain again afterwards', async () => {
+test('a node without the database is in doubt before its lease ends, and certain once it reconnects', async () => {
   const proxy = await startProxy(url)
   const { heard } = await aHeartbeat({ databaseUrl: proxy.url, leaseMs: 3_000 })
 
@@ -70,7 +70,7 @@ test('a node that cannot reach the database is in doubt before its lease has run
   await eventually(async () => heard.includes('certain'))
 })
 
-test('a node that was declared dead is told so and beats no more', async () => {
+test('a node that was declared dead is notified', async () => {
   const { id, heard } = await aHeartbeat()
 
   await db.run(declareDead({ nodeId: id, beat: null, reason: 'lost' }))
@@ -78,7 +78,7 @@ test('a node that was declared dead is told so and beats no more', async () => {
   await eventually(async () => heard.includes('declared dead'))
 })
 
-test('a node that stops in order says so', async () => {
+test('a node that stops normally records it', async () => {
   const { id, stop } = await aHeartbeat()
 
   await stop()

@@ -38,7 +38,7 @@ test('partitions exist for yesterday, today and a week ahead, also when many nod
   expect(await partitions()).toEqual([-1, 0, 1, 2, 3, 4, 5, 6, 7].map((offset) => `run_${day(offset)}`))
 })
 
-test('a partition is made while a transaction holds history open for reading and writing', async () => {
+test('a partition can be created while a transaction reads and writes history', async () => {
   await db.run({ text: `drop table run_${day(6)}`, values: [] })
 
   await db.transaction(async (tx) => {
@@ -50,7 +50,7 @@ test('a partition is made while a transaction holds history open for reading and
   expect(await partitions()).toContain(`run_${day(6)}`)
 })
 
-test('what has ended can be found by time, also without autovacuum', async () => {
+test('ended runs can be found by time without autovacuum', async () => {
   await makeHistory(db, { runs: 10_000, from: Date.now() - 1_000, until: Date.now(), taskIds: [uuidv7()] })
   const toSummarise = async () => (await db.run(summariseHistory()))[0]?.ranges
 
@@ -61,7 +61,7 @@ test('what has ended can be found by time, also without autovacuum', async () =>
   expect(await toSummarise()).toBeGreaterThan(0)
 })
 
-test('days beyond what is kept are dropped, and nothing else', async () => {
+test('only days beyond the retention are dropped', async () => {
   for (const offset of [-31, -32, -40, -30]) {
     const [from, to] = [offset, offset + 1].map((o) =>
       new Date(Date.now() + o * 86_400_000).toISOString().slice(0, 10),
@@ -77,7 +77,7 @@ test('days beyond what is kept are dropped, and nothing else', async () => {
   expect(await partitions()).toEqual([-30, -1, 0, 1, 2, 3, 4, 5, 6, 7].map((offset) => `run_${day(offset)}`))
 })
 
-test('a drop that would have to wait gives up, so that nobody queues up behind it', async () => {
+test('a drop that would have to wait gives up, so that no query queues behind it', async () => {
   const [from, to] = [-50, -49].map((o) => new Date(Date.now() + o * 86_400_000).toISOString().slice(0, 10))
   await db.run({
     text: `create table run_${day(-50)} partition of run for values from ('${from} 00:00+00') to ('${to} 00:00+00')`,
@@ -93,7 +93,7 @@ test('a drop that would have to wait gives up, so that nobody queues up behind i
   expect(await partitions()).not.toContain(`run_${day(-50)}`)
 })
 
-test('dead nodes are forgotten when their time has come, and living ones never', async () => {
+test('dead nodes are removed after an hour, and living nodes stay', async () => {
   await db.run(sql`
     insert into node (id, name, version, roles, concurrency, dead_at, reason)
     select gen_random_uuid(), name, '0', '{worker}', 1, now() - ago, case when ago is not null then 'lost' end
@@ -107,7 +107,7 @@ test('dead nodes are forgotten when their time has come, and living ones never',
   ])
 })
 
-test('answers to repeated requests are forgotten after a day', async () => {
+test('stored responses to repeated requests are removed after a day', async () => {
   const columns = await db.run(
     sql<{
       name: string

@@ -51,7 +51,7 @@ test.each<[string, Partial<TaskDefinition>, object]>([
     { queue: 'handled', action: { type: 'handler', name: 'resize', payload: null } },
     { handler: 'resize', strict: true },
   ],
-])('the lane of a %s is registered again', async (_, definition, expected) => {
+])('a lost lane of a %s is registered again', async (_, definition, expected) => {
   await aWaitingRun(definition)
 
   await repair.runOnce()
@@ -59,7 +59,7 @@ test.each<[string, Partial<TaskDefinition>, object]>([
   expect(await laneWith(idOf(definition))).toMatchObject(expected)
 })
 
-test('so is the lane of a key, with its places, and a gate that is there keeps its own', async () => {
+test('the lost lane of a concurrency key is registered with its slots, and an existing gate is kept', async () => {
   const there = aDefinition({ queue: 'keyed', concurrencyKey: 'there', concurrencyLimit: 7 })
   await db.run(registerLanes([laneOf(projectId, there)]))
   await aWaitingRun({ queue: 'keyed', concurrencyKey: 'there', concurrencyLimit: 2 })
@@ -76,7 +76,7 @@ test('so is the lane of a key, with its places, and a gate that is there keeps i
   ])
 })
 
-test('so is the lane beside it in which late runs wait', async () => {
+test('the lost lane of late runs is registered again', async () => {
   const late = lateLaneOf(idOf({ queue: 'late' }))
   await aWaitingRun({ queue: 'late' }, late)
 
@@ -85,7 +85,7 @@ test('so is the lane beside it in which late runs wait', async () => {
   expect(await laneWith(late)).toMatchObject({ queue: 'late', late: true })
 })
 
-test('so is the lane that the override of a run names', async () => {
+test('the lost lane that the override of a run names is registered again', async () => {
   const [task] = await tasksInAgenda(db, { definition: { queue: 'own' } })
   const runId = task?.runId ?? ''
   await db.run(insertOverride({ runId, override: { queue: 'other' } }))
@@ -97,7 +97,7 @@ test('so is the lane that the override of a run names', async () => {
   expect(await laneWith(idOf({ queue: 'own' }))).toBeUndefined()
 })
 
-test('so is the lane of a version that an edit has replaced since', async () => {
+test('the lost lane of an earlier version of a task is registered again', async () => {
   const { taskId } = await aWaitingRun({ queue: 'before' })
   await db.run(sql`
     with old as (insert into task_version (task_id, version, definition) select id, version, definition from task where id = ${taskId})
@@ -108,7 +108,7 @@ test('so is the lane of a version that an edit has replaced since', async () => 
   expect(await laneWith(idOf({ queue: 'before' }))).toMatchObject({ queue: 'before' })
 })
 
-test('lanes beyond those of one pass get their turn', async () => {
+test('lanes beyond the limit of one pass are checked in the next', async () => {
   const small = await db.run(lookForLostLanes({ after: -1, limit: 2 }))
   const [first] = small
 
@@ -118,7 +118,7 @@ test('lanes beyond those of one pass get their turn', async () => {
   ])
 })
 
-test('a look reads one row of a lane, also where 100 000 wait', async () => {
+test('a check reads one row per lane, even with 100 000 rows in ready', async () => {
   await db.run(sql`
     insert into ready (lane, priority, wake_at, run_id) select 0, 0, now(), gen_random_uuid() from generate_series(1, 100000)`)
   await db.run(sql`analyze ready`)
@@ -132,7 +132,7 @@ test('a look reads one row of a lane, also where 100 000 wait', async () => {
   expect(plan.rows).toBeLessThan(10 * (occupied?.lanes ?? 0))
 })
 
-test('runs in a side lane that is gone move back to their own lane, and stay where it is there', async () => {
+test('runs in a lost side lane move back to their own lane, and runs in an existing one stay', async () => {
   const lane = idOf({})
   const [gone, there] = [sideLaneOf(lane, 'https://gone.example'), sideLaneOf(lane, 'https://there.example')]
   const { runId } = await aWaitingRun({})
@@ -157,7 +157,7 @@ test('runs in a side lane that is gone move back to their own lane, and stay whe
   ])
 })
 
-test('a side lane is removed once it has been empty and unused for long', async () => {
+test('a side lane is removed after it was empty and unused for a long time', async () => {
   const lane = idOf({})
   const sides = ['used', 'occupied', 'unused'].map((name) => sideLaneOf(lane, `https://${name}.example`))
   const [used, occupied, unused] = sides

@@ -119,7 +119,7 @@ async function count(table: string): Promise<number> {
   return row?.count ?? 0
 }
 
-test('without a project that has its own retention nothing is read, and nothing is written', async () => {
+test('without a project that sets a retention, the sweep writes nothing', async () => {
   await ran(otherTask, 29)
   const state = () =>
     db.run(
@@ -133,7 +133,7 @@ test('without a project that has its own retention nothing is read, and nothing 
   expect(await daysLeft(otherTask)).toEqual([29])
 })
 
-test('a project that keeps less loses its older runs, with all that belongs to them, and no other project does', async () => {
+test('a shorter retention deletes older runs of its project with all their data, and of no other project', async () => {
   for (const days of [0, 7, 8, 9, 29]) {
     await ran(task, days)
     await ran(otherTask, days)
@@ -150,7 +150,7 @@ test('a project that keeps less loses its older runs, with all that belongs to t
   expect(await beginOf(OTHER)).toBeGreaterThanOrEqual(29)
 })
 
-test('logs of a run that went on for days are deleted with the day of their attempt', async () => {
+test('logs of a run that lasted for days are deleted by the day of their attempt', async () => {
   await ran(task, 9)
   await ran(task, 8)
   for (const days of [3, 4]) await makeDay(days)
@@ -163,7 +163,7 @@ test('logs of a run that went on for days are deleted with the day of their atte
   expect(await count('run_log')).toBe(0)
 })
 
-test('history is kept for the longest that any project asks for, and that of all others as long as the node says', async () => {
+test('history is kept for the longest retention, and other projects keep the default', async () => {
   for (const days of [29, 31, 44, 46]) {
     await ran(task, days)
     await ran(otherTask, days)
@@ -181,7 +181,7 @@ test('history is kept for the longest that any project asks for, and that of all
   expect(await beginOf(shop)).toBe(44)
 })
 
-test('a longer retention brings nothing back, keeps what is left, and history says where it begins', async () => {
+test('a longer retention restores nothing and keeps the rest, and the start of history stays correct', async () => {
   for (const days of [3, 6, 10, 20]) await ran(task, days)
   await keep(shop, { history: 7 })
   await sweep()
@@ -197,7 +197,7 @@ test('a longer retention brings nothing back, keeps what is left, and history sa
   expect(await beginOf(shop)).toBe(5)
 })
 
-test('a retention that is removed stops the deleting after the day in hand', async () => {
+test('after a retention is removed, only the day in progress is still deleted', async () => {
   for (const days of [10, 12]) await ran(task, days)
   await keep(shop, { history: 7 })
   // Days without runs pass; of the twelfth day only the logs are gone.
@@ -217,7 +217,7 @@ test('a retention that is removed stops the deleting after the day in hand', asy
   expect(await beginOf(shop)).toBe(11)
 })
 
-test('a step reads a bounded number of pages, many nodes at once read each page once, and what is broken off goes on', async () => {
+test('a sweep has bounded steps, shares pages between nodes and continues after an interruption', async () => {
   await ran(task, 9, 2_000)
   await ran(otherTask, 9, 100)
   await keep(shop, { history: 8 })
@@ -245,7 +245,7 @@ test('a step reads a bounded number of pages, many nodes at once read each page 
   expect(await count('run')).toBe(100)
 })
 
-test('a day that was dropped while it was being swept is passed over', async () => {
+test('a day that is dropped during its sweep is skipped', async () => {
   await ran(task, 9)
   await keep(shop, { history: 8 })
   const day = new Date(Date.now() - 9 * DAY_MS).toISOString().slice(0, 10)
@@ -271,7 +271,7 @@ async function entriesOf(projectId: string): Promise<number[]> {
   return rows.map(({ ago }) => ago)
 }
 
-test('entries of the audit log are deleted by the retention of their project, and by nothing else', async () => {
+test('audit log entries are deleted only by the retention of their project', async () => {
   for (const projectId of [shop, OTHER, INSTALLATION])
     for (const days of [1, 10, 11, 59, 61, 89]) await noted(projectId, days)
   const third = await aProject()
@@ -299,7 +299,7 @@ test('entries of the audit log are deleted by the retention of their project, an
   )
 })
 
-test('a retention of a century deletes nothing, and neither does one that is hardly shorter', async () => {
+test('very long retentions delete nothing', async () => {
   await noted(shop, 89)
   await ran(task, 29)
   await keep(OTHER, { history: 36_500, auditLog: 36_500 })

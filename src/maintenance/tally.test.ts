@@ -32,7 +32,7 @@ const told = async () =>
     late: Object.values(row.late).reduce((sum, count) => sum + count, 0),
   }))
 
-test('minutes that have passed are counted, in bounded passes, up to the one that has begun', async () => {
+test('past minutes are counted in bounded passes, up to the current minute', async () => {
   const until = Date.now()
   await makeHistory(db, { runs: 5_000, from: until - 40 * MINUTE_MS, until, taskIds: [uuidv7(), uuidv7()] })
   await db.run(saveProgress(thisMinute() - 45 * MINUTE_MS))
@@ -46,7 +46,7 @@ test('minutes that have passed are counted, in bounded passes, up to the one tha
   expect(await progress()).toBeGreaterThan(Date.now() - 3 * MINUTE_MS)
 })
 
-test('what was written late is counted when its minute is counted once more', async () => {
+test('runs that were recorded late are included when their minute is counted again', async () => {
   const counted = await progress()
   await makeHistory(db, { runs: 100, from: counted - 50_000, until: counted - 40_000, taskIds: [uuidv7()] })
   await db.run(saveProgress(counted - MINUTE_MS))
@@ -56,7 +56,7 @@ test('what was written late is counted when its minute is counted once more', as
   expect(await told()).toEqual(await truth())
 })
 
-test('a skip that speaks for many counts for as many, and a misfire as missed', async () => {
+test('a skip that covers several occurrences counts as several, and a misfire as missed', async () => {
   const at = (await progress()) - 30_000
   const insert = (reason: string, until: number | null, count: number | null) =>
     db.run(sql`
@@ -78,7 +78,7 @@ test('a skip that speaks for many counts for as many, and a misfire as missed', 
   })
 })
 
-test('of many nodes that count at once one does', async () => {
+test('of several nodes only one counts at a time', async () => {
   await db.run(saveProgress(thisMinute() - 5 * MINUTE_MS))
   await db.transaction(async (tx) => {
     await tx.run(sql`select from tally_progress for update`)

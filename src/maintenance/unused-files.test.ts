@@ -72,7 +72,7 @@ beforeEach(async () => {
   })
 })
 
-test('a file that was not used for 30 days is removed with its bytes, and others stay', async () => {
+test('a file unused for 30 days is removed with its bytes, and other files stay', async () => {
   await anOldFile()
   const recent = await aFile({ contentId: await aContent(), hours: OLD - 48 })
 
@@ -82,7 +82,7 @@ test('a file that was not used for 30 days is removed with its bytes, and others
   expect(await stored()).toEqual({ contents: 1, chunks: 1 })
 })
 
-test('with 0 days unused files stay, and unfinished uploads still go', async () => {
+test('with 0 days unused files stay, but unfinished uploads are removed', async () => {
   const old = await anOldFile()
   await aFile({ contentId: null, hours: 25 })
 
@@ -91,7 +91,7 @@ test('with 0 days unused files stay, and unfinished uploads still go', async () 
   expect(await left()).toEqual([old])
 })
 
-test('an upload that was not finished within a day is removed with what was received', async () => {
+test('an upload not finished within a day is removed with its bytes', async () => {
   const contentId = await aContent({ isComplete: false })
   await db.run(sql`insert into file (id, project_id, name, content_id, used_at)
                    values (${uuidv7()}, ${projectId}, 'a', ${contentId}, now() - interval '25 hours')`)
@@ -103,7 +103,7 @@ test('an upload that was not finished within a day is removed with what was rece
   expect(await stored()).toEqual({ contents: 0, chunks: 0 })
 })
 
-test('bytes that several files share go with the last of them', async () => {
+test('bytes shared by several files are removed with the last file', async () => {
   const contentId = await aContent()
   const id = await aFile({ contentId, hours: OLD })
   const other = await aFile({ contentId, hours: 1 })
@@ -118,7 +118,7 @@ test('bytes that several files share go with the last of them', async () => {
   expect(id).not.toBe(other)
 })
 
-test('a file stays while a task uses it that is due, paused or waits to be triggered, and goes once it has ended', async () => {
+test('a file stays while a due, paused or manual task uses it, and is removed after the task has ended', async () => {
   const files = [
     await anOldFile(),
     await anOldFile(),
@@ -156,7 +156,7 @@ test('a file that an edit has removed from a task stays while a run of the versi
   expect(after).toEqual([[], true, []])
 })
 
-test('a file that a task names again is in force again', async () => {
+test('a file that a later version of a task names again stays', async () => {
   const file = await anOldFile()
   const { taskId, runId } = await aTask()
   await use(file, taskId, 1)
@@ -180,7 +180,7 @@ test('an unfinished upload stays while a task waits for it', async () => {
   expect(await left()).toEqual([file])
 })
 
-test('use is noted at most once an hour', async () => {
+test('the use of a file is recorded at most once an hour', async () => {
   const file = await aFile({ contentId: await aContent(), hours: OLD })
   await db.run(noteFileUsed(file))
   const [first] = await db.run(sql<{ at: number }>`select used_at as at from file`)
@@ -192,7 +192,7 @@ test('use is noted at most once an hour', async () => {
   expect(await left()).toEqual([file])
 })
 
-test('many files and chunks go in several passes, and two nodes share them', async () => {
+test('many files and chunks are removed in several passes, which two nodes share', async () => {
   for (let n = 0; n < 120; n++) await anOldFile()
   const contentId = await aContent({ chunks: 700 })
   await aFile({ contentId, hours: OLD })
@@ -208,7 +208,7 @@ test('many files and chunks go in several passes, and two nodes share them', asy
   expect([await left(), await stored()]).toEqual([[], { contents: 0, chunks: 0 }])
 })
 
-test('a task that begins to use a file while it is removed is refused, and one that was first keeps it', async () => {
+test('a task cannot start to use a file that is being removed, and a file in use stays', async () => {
   const [kept, gone] = [await anOldFile(), await anOldFile()]
   const { taskId } = await aTask()
 

@@ -64,7 +64,7 @@ beforeEach(async () => {
   await db.run(sql`update audit_walk set complete_since = null where name = 'queues'`)
 })
 
-test('a queue that was unused for 31 days goes, with its lanes and gates, and a younger one stays', async () => {
+test('a queue unused for 31 days is removed with its lanes and gates, and a younger one stays', async () => {
   await anOldQueue('old')
   await anOldQueue('young')
   await age('young', 29)
@@ -87,7 +87,7 @@ test('the default queue stays', async () => {
   expect(await names()).toEqual(['default'])
 })
 
-test('none goes when the setting is 0', async () => {
+test('no queue is removed when the setting is 0', async () => {
   await anOldQueue('old')
   await walk()
 
@@ -169,7 +169,7 @@ test.each(PROTECTIONS)('a queue stays while %s', async (_, begin, end) => {
   expect(await names()).not.toContain('kept')
 })
 
-test('a living worker of a user is no node of an older build', async () => {
+test('a remote worker does not count as a node of an older build', async () => {
   await anOldQueue('old')
   await db.run(
     sql`insert into node (id, name, version, roles, concurrency) values (${uuidv7()}, 'theirs', '1', '{remote}', 1)`,
@@ -232,7 +232,7 @@ test.each(USES)('a queue stays when %s', async (_, begin) => {
   expect(await names()).toEqual(['default', 'kept'])
 })
 
-test('tasks that are over do not keep a queue: deleted, cancelled, or a one-off that has ended', async () => {
+test('deleted, cancelled and ended tasks do not keep a queue', async () => {
   await anOldQueue('old')
   const schedule = HOURLY
   const [deleted, cancelled] = await tasksInAgenda(db, { count: 2, definition: { queue: 'old', schedule } })
@@ -249,7 +249,7 @@ test('tasks that are over do not keep a queue: deleted, cancelled, or a one-off 
   expect(await names()).not.toContain('old')
 })
 
-test('a task that a node of an older build made after the walk is met by the next round', async () => {
+test('a task that an older node created after the walk is found in the next round', async () => {
   await anOldQueue('old')
   await walk()
   await tasksInAgenda(db, { definition: { queue: 'old', schedule: HOURLY } })
@@ -263,7 +263,7 @@ test('a task that a node of an older build made after the walk is met by the nex
   expect(await names()).toContain('old')
 })
 
-test('registering a lane, pausing and limiting renew a queue', async () => {
+test('registering a lane or changing a queue renews the queue', async () => {
   const isRenewed = async () =>
     (await db.run(sql`select from queue where name = 'used' and used_at > now() - interval '1 minute'`))
       .length === 1
@@ -307,7 +307,7 @@ const untilSomebodyWaits = () =>
       ).length > 0,
   )
 
-test('whoever registers a lane while its queue is being removed waits, and finds all of it made again', async () => {
+test('registering a lane waits for the removal of its queue and then creates all of it again', async () => {
   const key = { queue: 'old', concurrencyKey: 'customer' }
   await anOldQueue('old')
   await walk()
@@ -333,7 +333,7 @@ test('whoever registers a lane while its queue is being removed waits, and finds
   ])
 })
 
-test('a queue whose lane is being registered, or whose gate is locked, is passed over without waiting', async () => {
+test('a queue whose lane or gate is locked is skipped without waiting', async () => {
   await anOldQueue('registered')
   await anOldQueue('claimed')
   await walk()
@@ -347,7 +347,7 @@ test('a queue whose lane is being registered, or whose gate is locked, is passed
   expect(await names()).toEqual(['claimed', 'default', 'registered'])
 })
 
-test('two nodes at once remove each queue once', async () => {
+test('several concurrent nodes remove each queue once', async () => {
   for (let n = 0; n < 20; n++) await anOldQueue(`old-${n}`)
   await walk()
 

@@ -4,7 +4,7 @@ import { isForThisMachine } from './loopback.ts'
 const at = (host: string, publicUrl: string | null = null, trustedProxies: readonly string[] = []) =>
   isForThisMachine({ host, publicUrl, trustedProxies })
 
-test('a server on loopback is for this machine alone, unless a setting tells of a proxy', () => {
+test('a loopback address serves this machine only, unless a setting names a proxy', () => {
   expect([at('127.0.0.1'), at('::1'), at('localhost')]).toEqual([true, true, true])
   expect([at('0.0.0.0'), at('192.0.2.1'), at('belfry.example.com')]).toEqual([false, false, false])
   expect(at('127.0.0.1', 'https://belfry.example.com')).toBe(false)

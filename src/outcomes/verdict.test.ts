@@ -32,7 +32,7 @@ function verdictOn(outcome: Outcome, work: Partial<Work> = {}, definition: Parti
   )
 }
 
-test('what completed ends completed, under the fence it was held by', () => {
+test('a completed attempt ends its run as completed, with the fence of its claim', () => {
   expect(verdictOn({ kind: 'completed', output: 'ok' })).toEqual({
     kind: 'end',
     isAwaited: false,
@@ -50,7 +50,7 @@ test('what completed ends completed, under the fence it was held by', () => {
   })
 })
 
-test('an end is awaited when the next occurrence comes soon, a place is held, or a chain goes on', () => {
+test('an end is awaited if the next occurrence is near, a slot is in use, or the schedule is a delay', () => {
   const isAwaited = (definition: Partial<TaskDefinition>, work: Partial<Work> = {}) =>
     verdictOn({ kind: 'completed', output: null }, work, definition)
   const every = (interval: string) => ({ schedule: { type: 'every', interval } }) as const
@@ -61,20 +61,20 @@ test('an end is awaited when the next occurrence comes soon, a place is held, or
   expect(isAwaited({ schedule: { type: 'delay', interval: '1h' } })).toMatchObject({ isAwaited: true })
 })
 
-test('what failed is tried again after a delay drawn from the upper half of a doubling backoff', () => {
+test('a failed attempt is retried after a delay from the upper half of a doubling backoff', () => {
   expect(verdictOn(failed, { attempt: 1 })).toMatchObject({ kind: 'retry', retry: { retryAt: 2_750 } })
   expect(verdictOn(failed, { attempt: 2 })).toMatchObject({ kind: 'retry', retry: { retryAt: 3_500 } })
   expect(verdictOn(failed, { attempt: 3 })).toMatchObject({ kind: 'retry', retry: { retryAt: 5_000 } })
 })
 
-test('after the last retry the run has failed for good', () => {
+test('after the last retry the run has failed permanently', () => {
   expect(verdictOn(failed, { attempt: 4 })).toMatchObject({
     kind: 'end',
     ending: { state: 'permanently_failed', outcome: 'failed' },
   })
 })
 
-test('attempts that were lost with their worker use up no retries', () => {
+test('losses use up no retries', () => {
   expect(verdictOn(failed, { attempt: 5, losses: 2 })).toMatchObject({ kind: 'retry' })
   expect(verdictOn(failed, { attempt: 6, losses: 2 })).toMatchObject({ kind: 'end' })
 })
@@ -86,32 +86,32 @@ test('losses use up retries where the task counts them', () => {
   expect(verdictOn(failed, { attempt: 4, losses: 2 }, counting)).toMatchObject({ kind: 'end' })
 })
 
-test('what no retry can mend is not retried', () => {
+test('a failure that is not retryable ends the run', () => {
   expect(verdictOn({ ...failed, retryable: false })).toMatchObject({
     kind: 'end',
     ending: { state: 'permanently_failed' },
   })
 })
 
-test('a receiver that asks for patience gets it', () => {
+test('the retry waits as long as the receiver asks', () => {
   expect(verdictOn({ ...failed, retryAfterMs: 60_000 })).toMatchObject({
     kind: 'retry',
     retry: { retryAt: 62_000 },
   })
 })
 
-test('a run cut off at its time limit is retried like a failure', () => {
+test('a run that timed out is retried like a failure', () => {
   const timedOut: Outcome = { kind: 'timed_out', error: { code: 'timed_out', message: 'x' } }
 
   expect(verdictOn(timedOut)).toMatchObject({ kind: 'retry', retry: { outcome: 'timed_out' } })
   expect(verdictOn(timedOut, { attempt: 4 })).toMatchObject({ kind: 'end', ending: { outcome: 'timed_out' } })
 })
 
-test('nothing is said about a run that belongs to somebody else by now', () => {
+test('an attempt that lost its lease changes nothing', () => {
   expect(verdictOn({ kind: 'lease_lost' })).toEqual({ kind: 'nothing' })
 })
 
-test('the end of a delay task brings the id of the row that follows', () => {
+test('the end of a run of a delay schedule contains the id of the next run', () => {
   expect(
     verdictOn({ kind: 'completed', output: null }, {}, { schedule: { type: 'delay', interval: '1s' } }),
   ).toMatchObject({ ending: { nextRunId: 'next' } })

@@ -185,7 +185,7 @@ test.each([
   expect(server.sockets).toHaveLength(0)
 })
 
-test('a name is not asked for again between the check and the connection', async () => {
+test('a name is not resolved again between the check and the connection', async () => {
   const server = await httpServer((_request, response) => response.end('here'))
   const { client, questions } = await clientOf(true, ['127.0.0.1'], ['169.254.169.254'])
 
@@ -197,7 +197,7 @@ test('a name is not asked for again between the check and the connection', async
 
 const networks = (...texts: string[]) => texts.flatMap((text) => parseNetwork(text) ?? [])
 
-test('of private networks a list allows its own, in whatever way an address is written, and nothing that is never reached', () => {
+test('a list allows its private networks in every notation, and no address that is always refused', () => {
   const policy = {
     allowPrivate: false,
     allowedNetworks: networks('10.1.0.0/16', '127.0.0.2', 'fc00::/7', '100.64.0.0/10'),
@@ -217,11 +217,11 @@ test.each([
   '100.100.100.200',
   '::/0',
   'fe80::/10',
-])('%s is no private network that could be allowed', (text) => {
+])('%s is not accepted as a private network', (text) => {
   expect(notPrivate(networks(text)[0] as Network)).toContain(text)
 })
 
-test('a project that is confined reaches less than others, and uses none of their connections', async () => {
+test('a confined project reaches only its networks and does not share connections of other projects', async () => {
   const server = await httpServer((_request, response) => response.end())
   const confined = new Map([
     ['nowhere', confinementOf([])],

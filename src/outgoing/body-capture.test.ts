@@ -7,7 +7,7 @@ function capture(...chunks: (string | Buffer)[]): BodyCapture {
   return body
 }
 
-test('text is kept as text, whatever chunks it came in', () => {
+test('text stays text, however it is split into chunks', () => {
   const bytes = Buffer.from('Grüße, 世界 🎉')
   const single = Array.from(bytes, (byte) => Buffer.from([byte]))
 
@@ -15,7 +15,7 @@ test('text is kept as text, whatever chunks it came in', () => {
   expect(capture(...single).finish({ complete: true })).toEqual({ body: 'Grüße, 世界 🎉', truncated: false })
 })
 
-test('bytes that are not text, or that a database cannot hold as text, are kept as base64', () => {
+test('bytes that cannot be stored as text are kept as base64', () => {
   for (const bytes of [Buffer.from([0xff, 0xfe, 0x00]), Buffer.from('a\0b'), Buffer.from([0x61, 0xc3])]) {
     expect(capture(bytes).finish({ complete: true })).toEqual({
       body: bytes.toString('base64'),
@@ -25,7 +25,7 @@ test('bytes that are not text, or that a database cannot hold as text, are kept 
   }
 })
 
-test('no body is an empty text', () => {
+test('an absent body is an empty text', () => {
   expect(capture().finish({ complete: true })).toEqual({ body: '', truncated: false })
 })
 
@@ -36,7 +36,7 @@ test('a body of exactly the bound is whole, one byte more is truncated', () => {
   expect(capture(exact, 'y').finish({ complete: true })).toEqual({ body: exact, truncated: true })
 })
 
-test.each(['é', '世', '🎉'])('a cut through %s leaves text that ends before it', (character) => {
+test.each(['é', '世', '🎉'])('a cut through %s keeps the text before it', (character) => {
   for (let shift = 1; shift < Buffer.byteLength(character); shift++) {
     const start = 'x'.repeat(MAX_KEPT_BODY_BYTES - shift)
 
@@ -52,7 +52,7 @@ test('a cut right after a character keeps that character', () => {
   expect(capture(`${start}🎉tail`).finish({ complete: true }).body).toBe(`${start}🎉`)
 })
 
-test('a body is exhausted once it is longer than what is kept and drained together', () => {
+test('a body is exhausted once it is longer than the bytes to keep and to drain together', () => {
   const body = capture(Buffer.alloc(MAX_KEPT_BODY_BYTES + MAX_DRAINED_BODY_BYTES))
   const before = body.isExhausted
 
@@ -62,7 +62,7 @@ test('a body is exhausted once it is longer than what is kept and drained togeth
   expect(body.isExhausted).toBe(true)
 })
 
-test('a body is exhausted once it has come in too many pieces', () => {
+test('a body is exhausted once it has arrived in too many chunks', () => {
   const body = capture(...Array.from({ length: MAX_BODY_CHUNKS }, () => 'x'))
   const before = body.isExhausted
 

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => client.close())
 const send = (url: string, override: Parameters<typeof sendBy>[2] = {}) => sendBy(client, url, override)
 
-test('an answer is kept with its status, a few headers, its body and its duration', async () => {
+test('a response is kept with its status, selected headers, body and duration', async () => {
   const server = await httpServer((_request, response) => {
     response.writeHead(201, {
       'content-type': 'text/plain',
@@ -49,7 +49,7 @@ test.each([
     'abc',
   ],
   ['an interim answer', 'GET', `HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${OK}`, 200, 'ok'],
-])('%s is a whole answer', async (_name, method, bytes, status, body) => {
+])('%s is a complete response', async (_name, method, bytes, status, body) => {
   const server = await answering(bytes)
 
   const result = await send(server.url, { method })
@@ -66,7 +66,7 @@ test('a body that ends with the connection is a whole answer', async () => {
   })
 })
 
-test('a compressed body is kept as the bytes that came', async () => {
+test('a compressed body is kept as the bytes received', async () => {
   const bytes = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])
   const server = await httpServer((_request, response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(bytes)
@@ -77,7 +77,7 @@ test('a compressed body is kept as the bytes that came', async () => {
   expect(result).toMatchObject({ response: { body: bytes.toString('base64'), bodyEncoding: 'base64' } })
 })
 
-test('a long body is kept in part and drained, so that its connection is used again', async () => {
+test('a long body is truncated and drained, so that its connection is reused', async () => {
   const server = await httpServer((_request, response) => response.end('x'.repeat(MAX_DRAINED_BODY_BYTES)))
 
   const results = []
@@ -92,7 +92,7 @@ test('a long body is kept in part and drained, so that its connection is used ag
   expect(server.sockets.length).toBeLessThanOrEqual(2)
 })
 
-test('an endless body is an answer by its status, and its connection is destroyed', async () => {
+test('an endless body is truncated, and its connection is destroyed', async () => {
   let sent = 0
   const server = await rawServer((socket) => {
     const chunk = Buffer.alloc(64 * 1024, 'x')
@@ -111,7 +111,7 @@ test('an endless body is an answer by its status, and its connection is destroye
   expect(sent).toBeLessThan(64 * MAX_DRAINED_BODY_BYTES)
 })
 
-test('a slow drip is left at the signal, and its connection is destroyed', async () => {
+test('a slow response ends at the signal, and its connection is destroyed', async () => {
   const abort = new AbortController()
   const server = await httpServer((_request, response) => {
     const drip = setInterval(() => response.write('.'), 5)
@@ -154,7 +154,7 @@ test('a request aborted while it waits for a connection is never sent', async ()
   expect(paths).toEqual(['/sent'])
 })
 
-test('closing the client ends what is under way', async () => {
+test('closing the client aborts requests under way', async () => {
   const reached = new EventEmitter()
   const server = await rawServer(() => reached.emit('request'))
   const sending = send(server.url)

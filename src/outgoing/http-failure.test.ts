@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => client.close())
 const send = (url: string, override: Parameters<typeof sendBy>[2] = {}) => sendBy(client, url, override)
 
-test('a refused port is a refused connection', async () => {
+test('a closed port is reported as a refused connection', async () => {
   const port = await closedPort()
 
   const result = await send(`http://127.0.0.1:${port}/`)
@@ -46,7 +46,7 @@ test.each<[string, Reply, string, string]>([
     'dns_unavailable',
     'the host api.example.com could not be resolved: DNS did not respond',
   ],
-])('a name that %s is told from others', async (_, reply, code, message) => {
+])('a name that %s has a separate error', async (_, reply, code, message) => {
   await client.close()
   const { server } = await aNameServer(() => reply)
   client = new HttpClient({ allowPrivate: true, resolver: new NameResolver({ servers: [server] }) })
@@ -54,7 +54,7 @@ test.each<[string, Reply, string, string]>([
   expect(await send('http://api.example.com/')).toMatchObject(failure(code, message))
 })
 
-test('a connection reset before an answer is told apart from one reset in the middle of a body', async () => {
+test('a connection reset before the response is distinguished from one within the body', async () => {
   const early = await rawServer((socket) => socket.resetAndDestroy())
   const late = await rawServer((socket) => {
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nsome')
@@ -88,13 +88,13 @@ test.each([
     'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n9\r\nhalf',
     /in the middle of its response \(HTTP 200\)$/,
   ],
-])('a connection closed %s is a closed connection', async (_name, bytes, message) => {
+])('a connection closed %s is reported as closed', async (_name, bytes, message) => {
   const server = await rawServer((socket) => socket.end(bytes))
 
   expect(await send(server.url)).toMatchObject(failure('connection_closed', message))
 })
 
-test('what arrived of an answer that was cut is kept', async () => {
+test('the received part of a cut response is kept', async () => {
   const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf'))
 
   expect(await send(server.url)).toMatchObject({
@@ -115,7 +115,7 @@ test.each([
   ['too large headers', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`],
   ['too many headers', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(MAX_HEADER_COUNT + 1)}\r\n`],
   ['too many interim answers', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(MAX_INTERIM_RESPONSES + 1)],
-])('%s is not valid HTTP', async (_name, bytes) => {
+])('%s is reported as invalid HTTP', async (_name, bytes) => {
   const server = await answering(bytes)
 
   expect(await send(server.url)).toMatchObject(
@@ -141,7 +141,7 @@ test('a handshake that never ends is a connect timeout', async () => {
   expect(result).toMatchObject(failure('connect_timeout', /^timed out connecting to 127\.0\.0\.1:\d+$/))
 })
 
-test('a body that stands still is a body timeout', async () => {
+test('a body that stalls is a body timeout', async () => {
   await client.close()
   client = new HttpClient({ allowPrivate: true, bodyIdleTimeoutMs: 50 })
   const server = await answering('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf')
@@ -153,7 +153,7 @@ test('a body that stands still is a body timeout', async () => {
   )
 })
 
-test('a header that cannot be written fails for good', async () => {
+test('an invalid header fails permanently', async () => {
   const server = await answering(OK)
 
   const result = await send(server.url, { headers: ['x-name', 'line\r\nbreak'] })

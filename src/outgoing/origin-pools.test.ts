@@ -17,7 +17,7 @@ const send = (url: string, override: Parameters<typeof sendBy>[2] = {}) => sendB
 /** A connection is offered again one turn of the event loop after its answer. */
 const rested = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
-test('calls one after another share their connection', async () => {
+test('consecutive calls share one connection', async () => {
   const server = await httpServer((_request, response) => response.end('ok'))
 
   for (let call = 0; call < 20; call++) await send(server.url, { method: 'POST', body: '{}' })
@@ -25,7 +25,7 @@ test('calls one after another share their connection', async () => {
   expect(server.sockets).toHaveLength(1)
 })
 
-test('calls take the connection that was used last', async () => {
+test('calls use the most recently used connection', async () => {
   const server = await httpServer((_request, response) => setImmediate(() => response.end('ok')))
   await Promise.all(Array.from({ length: 5 }, () => send(server.url)))
   const used = new Set<Socket>()
@@ -39,7 +39,7 @@ test('calls take the connection that was used last', async () => {
 test.each([
   ['closed', (socket: Socket) => socket.destroy()],
   ['reset', (socket: Socket) => socket.resetAndDestroy()],
-])('a kept connection that was %s between two calls is replaced unnoticed', async (_name, end) => {
+])('an idle connection that was %s between two calls is replaced without an error', async (_name, end) => {
   let requests = 0
   const server = await rawServer((socket) => {
     requests++
@@ -58,7 +58,7 @@ test.each([
 })
 
 test.each(['GET', 'POST'])(
-  'a %s on a kept connection that closes instead of answering is not repeated',
+  'a %s on an idle connection that closes without a response is not repeated',
   async (method) => {
     let requests = 0
     const server = await rawServer((socket) => {
@@ -106,7 +106,7 @@ test('an origin is forgotten when its last connection has closed', async () => {
   await expect.poll(() => client.openOrigins, { timeout: 60_000 }).toBe(0)
 })
 
-test('more origins hang than are kept idle, and others are still called and keep their connections', async () => {
+test('many hanging origins do not prevent calls to another origin or close its connection', async () => {
   await client.close()
   const { server } = await aNameServer(() => ({ addresses: ['127.0.0.1'] }))
   client = new HttpClient({ allowPrivate: true, resolver: new NameResolver({ servers: [server] }) })
@@ -126,7 +126,7 @@ test('more origins hang than are kept idle, and others are still called and keep
   expect(results.every((result) => !result.ok && result.failure.error.code === 'aborted')).toBe(true)
 })
 
-test('connections that nobody uses are bounded over all origins, those in use are left alone', async () => {
+test('idle connections are limited over all origins, and connections in use stay open', async () => {
   await client.close()
   client = new HttpClient({ allowPrivate: true, idleConnections: 20 })
   const answers: (() => void)[] = []
@@ -145,7 +145,7 @@ test('connections that nobody uses are bounded over all origins, those in use ar
   expect(await underWay).toMatchObject({ ok: true, response: { body: 'slow' } })
 })
 
-test('calls of one origin alone do not keep more idle connections than that either', async () => {
+test('calls to a single origin respect the limit of idle connections', async () => {
   await client.close()
   client = new HttpClient({ allowPrivate: true, idleConnections: 5 })
   const server = await httpServer((_request, response) => setImmediate(() => response.end()))
@@ -157,7 +157,7 @@ test('calls of one origin alone do not keep more idle connections than that eith
   await expect.poll(open, { timeout: 60_000 }).toBeLessThanOrEqual(5)
 })
 
-test('the origin used longest ago gives up its connections when there are too many', async () => {
+test('the least recently used origin loses its idle connections when there are too many origins', async () => {
   const servers = await Promise.all(
     Array.from({ length: MAX_IDLE_ORIGINS + 1 }, () => httpServer((_request, response) => response.end())),
   )

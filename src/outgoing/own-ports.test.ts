@@ -36,7 +36,7 @@ test.each([
   '0.0.0.0',
   '[::]',
   ...MACHINE,
-])('its own port is not called at %s', async (host) => {
+])("Belfry's own port is not called at %s", async (host) => {
   const { execute, received, port } = await own()
 
   const outcome = await execute({ type: 'ping', url: `http://${host}:${port}/` }, anAttempt())
@@ -45,7 +45,7 @@ test.each([
   expect(received).toEqual([])
 })
 
-test('the refusal says why', async () => {
+test("the refusal names Belfry's own port", async () => {
   const { execute, url } = await own()
 
   expect(await execute({ type: 'ping', url }, anAttempt())).toMatchObject({
@@ -53,7 +53,7 @@ test('the refusal says why', async () => {
   })
 })
 
-test('a redirect does not lead there either', async () => {
+test("a redirect to Belfry's own port is refused", async () => {
   const { execute, received, url } = await own()
   const from = await httpServer((_, response) => response.writeHead(307, { location: url }).end())
 

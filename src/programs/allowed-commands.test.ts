@@ -18,7 +18,7 @@ test.each([
   expect(isAllowed(allowed, path)).toBe(expected)
 })
 
-test('commands that are there and can be executed are found', async () => {
+test('installed executable commands are found', async () => {
   const folder = await scratchFolder()
   await mkdir(join(folder, 'folder'))
   for (const name of ['b.sh', 'a.sh', 'notes.txt']) await writeFile(join(folder, name), '')

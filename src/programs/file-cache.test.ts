@@ -28,7 +28,7 @@ const aCache = (folder: string, maxBytes = 100 * KIB) => new FileCache({ folder,
 const usedAgo = (path: string, ms: number) =>
   utimes(path, new Date(Date.now() - ms), new Date(Date.now() - ms))
 
-test('a file is read once, and then found', async () => {
+test('a file is downloaded once and then found in the cache', async () => {
   const cache = aCache(join(await scratchFolder(), 'not', 'made yet'))
   const file = aFile()
 
@@ -58,7 +58,7 @@ test.each([
   expect(await readFile(path)).toEqual(file.bytes)
 })
 
-test('what is not as it was announced is refused and not kept', async () => {
+test('a file of another size or hash than announced is refused and not kept', async () => {
   const cache = aCache(await scratchFolder())
   const file = aFile()
   const longer = { ...file, size: file.size - 1 }
@@ -85,7 +85,7 @@ test('a download that breaks off leaves nothing behind, and the next one succeed
   expect(await readFile(await cache.get(file))).toEqual(file.bytes)
 })
 
-test('what was used longest ago makes room; what was used lately stays', async () => {
+test('the least recently used files are removed to make room', async () => {
   const cache = aCache(await scratchFolder(), 8 * KIB)
   const [oldest, older, fresh, last] = [aFile(), aFile(), aFile(), aFile()]
   const paths = [await cache.get(oldest), await cache.get(older)]
@@ -101,7 +101,7 @@ test('what was used longest ago makes room; what was used lately stays', async (
   expect((await readdir(cache.folder)).sort()).toEqual([older.sha256, fresh.sha256, last.sha256].sort())
 })
 
-test('a file that is larger than the cache is used all the same, and makes room for the next', async () => {
+test('a file larger than the cache is still used, and is removed for the next file', async () => {
   const cache = aCache(await scratchFolder(), 2 * KIB)
   const large = aFile()
 
@@ -112,7 +112,7 @@ test('a file that is larger than the cache is used all the same, and makes room 
   expect(await readdir(cache.folder)).not.toContain(large.sha256)
 })
 
-test('parts that a killed process left behind are removed after a day, and others stay', async () => {
+test('partial files of a killed process are removed after a day', async () => {
   const folder = await scratchFolder()
   const cache = aCache(folder)
   const [dead, living] = [1, 2].map((n) => `${String(n).repeat(8)}-0000-4000-8000-000000000000.part`)
@@ -126,7 +126,7 @@ test('parts that a killed process left behind are removed after a day, and other
   expect(await readdir(folder)).toEqual(expect.arrayContaining([living, 'something else']))
 })
 
-test('two processes that fetch one file at the same time both have all of it', async () => {
+test('two processes that download one file at the same time both get all of it', async () => {
   const folder = await scratchFolder()
   const bytes = randomBytes(500 * KIB)
   const files = [aFile(bytes), aFile(bytes)]

@@ -37,11 +37,11 @@ test.each([
   expect(meaningOf(code, exitCodes as ExitCodes | undefined)).toBe(meaning)
 })
 
-test('a program that ended well completes with its output', () => {
+test('a program that exits with 0 completes with its output', () => {
   expect(outcomeOf({})).toEqual({ kind: 'completed', output: 'the output' })
 })
 
-test('an exit code that is no success says what the program said last, and keeps the output', () => {
+test('an exit code of failure reports the last error line and keeps the output', () => {
   expect(outcomeOf({ exitCode: 2 })).toEqual({
     kind: 'failed',
     retryable: true,
@@ -65,7 +65,7 @@ test.each([
   expect(outcomeOf(end)).toMatchObject({ kind: 'failed', retryable, error: { code } })
 })
 
-test('a signal that a task lists as an exit code is what the task says', () => {
+test('a signal whose exit code the task lists is treated as the task says', () => {
   expect(outcomeOf({ exitCode: 143, signal: 'SIGTERM' }, { complete: [143] })).toMatchObject({
     kind: 'completed',
   })

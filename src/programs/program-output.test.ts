@@ -10,7 +10,7 @@ function outputOf(...pieces: readonly (string | Buffer)[]): unknown {
   return output.end(ended)
 }
 
-test('without an output line it is how the program ended and what it wrote', () => {
+test('without an output line the output is the exit code and the captured text', () => {
   const output = new ProgramOutput()
   output.push('stdout', Buffer.from('one\n'))
   output.push('stderr', Buffer.from('oh\nno\n'))
@@ -33,7 +33,7 @@ test.each([
   ['before blank lines', ['::output {"rows":17}\n\n \n', '\r\n']],
   ['with Windows line ends', ['working\r\n::output {"rows":17}\r\n']],
   ['after another one', ['::output {"rows":1}\n', '::output   {"rows":17}  \n']],
-])('the last line is the output: %s', (_, pieces) => {
+])('the last line is read as the output: %s', (_, pieces) => {
   expect(outputOf(...pieces)).toEqual({ rows: 17 })
 })
 
@@ -41,7 +41,7 @@ test.each([
   ['another line follows', '::output {"rows":17}\ndone\n'],
   ['the mark stands inside of the line', 'x ::output 1\n'],
   ['the mark goes on', '::outputs 1\n'],
-])('any other line is no output: %s', (_, text) => {
+])('a line is not an output line: %s', (_, text) => {
   expect(outputOf(text)).toMatchObject({ stdout: text })
   expect(outputOf(text)).not.toHaveProperty('note')
 })
@@ -52,14 +52,14 @@ test.each([
   ['too long', `::output "${'x'.repeat(MAX_OUTPUT_LINE_BYTES)}"`, 'is longer than 65536 bytes'],
   ['too deep', `::output ${'['.repeat(100)}${']'.repeat(100)}`, 'is nested deeper than 64 levels'],
   ['with NUL', '::output "\\u0000"', 'contains a NUL character'],
-])('an output line that says nothing is noted: %s', (_, text, note) => {
+])('an invalid output line adds a note: %s', (_, text, note) => {
   const output = outputOf('begin\n', text) as { note: string; exitCode: number }
 
   expect(output.note).toContain(note)
   expect(output.exitCode).toBe(0)
 })
 
-test('of long output the end is kept, from a whole character on', () => {
+test('long output keeps its end, starting with a whole character', () => {
   const text = `${'é'.repeat(TAIL_BYTES)}x`
   const output = new ProgramOutput()
   for (let at = 0; at < text.length; at += 1_000)
@@ -72,7 +72,7 @@ test('of long output the end is kept, from a whole character on', () => {
   expect(kept.stdout).toMatch(/^é+x$/)
 })
 
-test('bytes that are no text become text that can be stored', () => {
+test('bytes that are not UTF-8 are replaced by text that can be stored', () => {
   const bytes = Buffer.from([0, 1, 0xff, 0xfe, 0x41])
 
   expect(outputOf(bytes)).toMatchObject({ stdout: '\ufffd\u0001\ufffd\ufffdA' })

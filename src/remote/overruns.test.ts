@@ -41,7 +41,7 @@ const claimedAgo = ({ runId }: GivenRun, seconds: number) =>
       scheduled_for = now() - make_interval(secs => ${seconds})
     where run_id = ${runId}`)
 
-test('an attempt whose worker lets its time limit pass is ended, and its own word comes too late', async () => {
+test('an attempt that its worker does not stop at its timeout is ended, and a later report is ignored', async () => {
   const { worker, run } = await aRun({ retry: { limit: 0 } })
   await claimedAgo(run, 71)
 
@@ -59,7 +59,7 @@ test('an attempt whose worker lets its time limit pass is ended, and its own wor
   expect(await runOf(run)).toMatchObject({ state: 'permanently_failed' })
 })
 
-test('it is tried again as the task says', async () => {
+test('a run ended this way is retried as the task defines', async () => {
   const { run } = await aRun({ retry: { limit: 1, initial: '1h', max: '1h' } })
   await claimedAgo(run, 71)
 
@@ -68,7 +68,7 @@ test('it is tried again as the task says', async () => {
   expect(await runOf(run)).toMatchObject({ state: 'retrying', attempts: [{ outcome: 'timed_out' }] })
 })
 
-test('an attempt within its limit, and the moment after, is its worker’s', async () => {
+test('an attempt within its timeout, or just over it, is left to its worker', async () => {
   const [within, justOver] = [await aRun(), await aRun()]
   await claimedAgo(within.run, 50)
   await claimedAgo(justOver.run, 65)
@@ -79,7 +79,7 @@ test('an attempt within its limit, and the moment after, is its worker’s', asy
   for (const { run } of [within, justOver]) expect(await runOf(run)).toMatchObject({ state: 'running' })
 })
 
-test('a cancellation that its worker does not heed is carried out', async () => {
+test('a cancellation that the worker ignores is carried out', async () => {
   const { run } = await aRun()
   await node.request('POST', `/v1/runs/${run.runId}/cancel`)
   await overruns.runOnce()

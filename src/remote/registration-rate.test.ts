@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { REGISTRATION_BURST, RegistrationRate } from './registration-rate.ts'
 
-test('a fleet registers at once from one address, and a flood is held back', () => {
+test('a whole fleet can register at once from one address, and a flood is limited', () => {
   const rate = new RegistrationRate()
   const refusedOf = (count: number, address: string, now: number) =>
     Array.from({ length: count }, () => rate.take(address, now)).filter((seconds) => seconds !== undefined)

@@ -9,7 +9,7 @@ const attempt = { runId: '01900000-0000-7000-8000-000000000001', fence: 3 }
 const output = (stream: 'stdout' | 'stderr', message: string) => ({ at, stream, level: null, message })
 const textsOf = (entries: readonly { readonly text: string }[]) => entries.map(({ text }) => text)
 
-test('a secret that is spread over requests is found, whatever comes in between', () => {
+test('a secret that is spread over several requests is redacted, even with other lines in between', () => {
   const remote = new RemoteEntries()
   const sent = [
     [output('stdout', 'it is corr')],
@@ -28,7 +28,7 @@ test('a secret that is spread over requests is found, whatever comes in between'
   expect(told).toEqual(['it is corr', 'a warning\n', '[secret KEY]', 'another\n', '[secret KEY], done\n'])
 })
 
-test('a request that is sent again is told as before, and its end is not taken for what came before it', () => {
+test('a repeated request gives the same entries, and its text is not joined to itself', () => {
   const remote = new RemoteEntries()
   const request = { ...attempt, first: 0, lines: [output('stdout', 'correct horse ')] }
 
@@ -39,7 +39,7 @@ test('a request that is sent again is told as before, and its end is not taken f
   expect(textsOf(rest)).toEqual(['[secret KEY]\n'])
 })
 
-test('what other attempts say is apart from it', () => {
+test('the lines of another attempt are redacted separately', () => {
   const remote = new RemoteEntries()
   remote.of({ ...attempt, first: 0, lines: [output('stdout', 'corr')] }, redactor)
 

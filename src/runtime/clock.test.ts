@@ -36,7 +36,7 @@ const anyTrip = fc.record({
 })
 const anyPause = fc.double({ min: 0, max: 20_000, noNaN: true })
 
-test('nobody is early by a clock that drifts, however long and uneven the round trips are', () => {
+test('a drifting clock never makes a node early, for any round trips', () => {
   const drift = fc.integer({ min: -1_000, max: 1_000 })
   const readings = fc.array(fc.record({ trip: anyTrip, pause: anyPause }), { minLength: 1, maxLength: 60 })
   fc.assert(
@@ -53,7 +53,7 @@ test('nobody is early by a clock that drifts, however long and uneven the round 
   )
 })
 
-test('nobody is early by more than 3 ms by a clock that is slewed as fast as any daemon slews one', () => {
+test('a clock that is slewed at up to 10 percent makes a node at most 3 ms early', () => {
   const slews = fc.array(
     fc.record({
       trip: anyTrip,
@@ -76,7 +76,7 @@ test('nobody is early by more than 3 ms by a clock that is slewed as fast as any
   )
 })
 
-test('a slew that goes on costs nobody more than a little lateness while the clock is read often', () => {
+test('a continuous slew costs less than 1 ms while the clock is read often', () => {
   const it = new Simulation()
   it.read({ thereMs: 0.2, backMs: 0.2 })
   it.rate = 0.98
@@ -88,21 +88,21 @@ test('a slew that goes on costs nobody more than a little lateness while the clo
   }
 })
 
-test('a steady clock costs no more than the way back of the quickest answer', () => {
+test('a steady clock costs no more lateness than the fastest answer takes to return', () => {
   const it = new Simulation()
   for (const backMs of [40, 90, 0.3, 12]) it.read({ thereMs: 0.2, backMs })
 
   expect(it.earlyMs).toBeGreaterThan(-0.5)
 })
 
-test('the best estimate is right in the middle where the ways there and back are equal', () => {
+test('the best estimate is accurate when the ways there and back take equally long', () => {
   const it = new Simulation()
   it.read({ thereMs: 25, backMs: 25 })
 
   expect(Math.abs(it.clock.now() - it.databaseMs)).toBeLessThan(0.1)
 })
 
-test('a clock that was set is followed with the next reading, and by how much it was set is told', () => {
+test('a clock step is followed at the next reading and reported with its size', () => {
   const steps = fc.oneof(
     fc.integer({ min: -86_400_000, max: -2 * CLOCK_STEP_MS }),
     fc.integer({ min: 2 * CLOCK_STEP_MS, max: 86_400_000 }),
@@ -132,7 +132,7 @@ test('a clock that was set is followed with the next reading, and by how much it
   )
 })
 
-test('instants after the last reading before a step are the ones in doubt', () => {
+test('only instants after the last reading before a step are in doubt', () => {
   const it = new Simulation()
   it.read({ thereMs: 1, backMs: 1 })
   const before = it.clock.now()
@@ -148,7 +148,7 @@ test('instants after the last reading before a step are the ones in doubt', () =
   expect(step?.assuredUntil).toBeGreaterThan(before - 5)
 })
 
-test('a clock that was read long ago is believed less and less', () => {
+test('an old clock reading delays an instant, and a new reading ends the delay', () => {
   const it = new Simulation()
   it.read({ thereMs: 0.1, backMs: 0.1 })
   const instant = it.databaseMs + 1_000

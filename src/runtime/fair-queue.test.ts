@@ -16,14 +16,14 @@ const queueOf = (items: readonly Item[], compare?: (a: Item, b: Item) => number)
 }
 const numbers = (queue: FairQueue<Item>) => queue.clear().map(({ n }) => n)
 
-test('of one task what was put first goes first, or what comes first by the comparison', () => {
+test('items of one task keep their order of arrival or the order of the comparison', () => {
   const items = [item(3), item(1), item(2)]
 
   expect(numbers(queueOf(items))).toEqual([3, 1, 2])
   expect(numbers(queueOf(items, (a, b) => a.n - b.n))).toEqual([1, 2, 3])
 })
 
-test('a lower priority goes first, whoever waits', () => {
+test('a lower priority number goes first', () => {
   expect(numbers(queueOf([item(1), item(2, { priority: -1 }), item(3, { priority: 5 })]))).toEqual([2, 1, 3])
 })
 
@@ -45,7 +45,7 @@ test('projects share alike, however many lanes and tasks each has', () => {
   expect(order.slice(0, 20).filter((n) => n >= 1_000)).toHaveLength(10)
 })
 
-test('it counts what waits, shows what comes next, and takes in more at any time', () => {
+test('the queue has a size and a first item, and accepts items at any time', () => {
   const queue = queueOf([item(1), item(2, { task: 'u' })])
 
   expect([queue.size, queue.first?.n, queue.pop()?.n]).toEqual([2, 1, 1])

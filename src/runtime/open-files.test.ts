@@ -4,7 +4,7 @@ import { fileWarning, neededFiles, openFileLimit, shareFiles } from './open-file
 
 const needs = { maxCalls: 4_096, apiConnections: 10_000, databaseConnections: 30 }
 
-test('without a limit, or far below it, everything is as it was asked for', () => {
+test('with no limit or a high one, all connections are available as configured', () => {
   for (const limit of [undefined, 100_000]) {
     expect(shareFiles(limit, needs)).toEqual({
       maxCalls: 4_096,

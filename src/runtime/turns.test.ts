@@ -10,7 +10,7 @@ test('results come in order', async () => {
   expect(await mapInTurns(['a', 'b', 'c'], (item, index) => item + index)).toEqual(['a0', 'b1', 'c2'])
 })
 
-test('others have their turns while it works', async () => {
+test('other work in the process proceeds in between', async () => {
   let turns = 0
   const others = setInterval(() => turns++, 1)
 
@@ -20,7 +20,7 @@ test('others have their turns while it works', async () => {
   expect(turns).toBeGreaterThan(5)
 })
 
-test('an item that cannot be worked on ends it', async () => {
+test('an item that fails ends the work with its error', async () => {
   await expect(
     mapInTurns([1, 2], (n) => {
       if (n === 2) throw new Error('two')

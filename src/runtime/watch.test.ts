@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Watch } from './watch.ts'
 
-test('what does not change grows quiet, what changes does not', () => {
+test('a value that stops changing becomes quiet, and one that changes does not', () => {
   let now = 0
   const watch = new Watch(4_000, () => now)
   for (let pass = 0; pass < 5; pass++) {
@@ -15,7 +15,7 @@ test('what does not change grows quiet, what changes does not', () => {
   expect(watch.quietMs('beating')).toBe(0)
 })
 
-test('time in which nothing could be read makes nobody look dead', () => {
+test('an hour without readings counts as quiet for one step only', () => {
   let now = 0
   const watch = new Watch(4_000, () => now)
   watch.see('node', '1')

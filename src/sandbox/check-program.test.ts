@@ -37,7 +37,7 @@ test.each([
 })
 
 test.each(['a', 'a/b/c.txt', '..a', 'a..', '...', 'with space', '-rf', 'ünï/cödé'])(
-  'the path %j does',
+  'the path %j fits into a work directory',
   (path) => {
     expect(findPathFault([path])).toBeNull()
   },

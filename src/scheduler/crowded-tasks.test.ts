@@ -3,13 +3,13 @@ import { CrowdedTasks } from './crowded-tasks.ts'
 
 const runsOf = (id: string, count: number): string[] => Array(count).fill(id)
 
-test('a task that puts very many runs in line at once is crowded, and the others are not', () => {
+test('a task that makes hundreds of runs pending at once is crowded, and other tasks are not', () => {
   const tasks = new CrowdedTasks()
 
   expect([...tasks.note([...runsOf('many', 600), ...runsOf('few', 20), 'one'], 0)]).toEqual(['many'])
 })
 
-test('so is one that goes on putting more in line than it may, in small batches', () => {
+test('a task that exceeds its allowance in small batches becomes crowded', () => {
   const tasks = new CrowdedTasks()
   const seen: number[] = []
 
@@ -19,13 +19,13 @@ test('so is one that goes on putting more in line than it may, in small batches'
   expect(seen.at(-1)).toBe(999)
 })
 
-test('one that puts no more in line than it may never is', () => {
+test('a task within its allowance is never crowded', () => {
   const tasks = new CrowdedTasks()
 
   for (let i = 0; i < 1_000; i++) expect(tasks.note(runsOf('calm', 10), i * 100).size).toBe(0)
 })
 
-test('a crowd is over when as much time has passed as its runs were allowed', () => {
+test('a task is no longer crowded after the time that its runs were allowed', () => {
   const tasks = new CrowdedTasks()
   tasks.note(runsOf('once', 1_000), 0)
 

@@ -9,7 +9,7 @@ const rowsOf = (shard: number, instants: readonly number[]) =>
 const evenly = (count: number) => Array.from({ length: count }, (_, i) => 1_000 + i)
 const crowdsAmong = (...shards: readonly DueRow[][]) => crowdsIn(fullShards(shards.flat(), LIMIT))
 
-test('a shard of which less was there than could be read is not full', () => {
+test('a shard with fewer rows than the limit is not full', () => {
   const rows = [...rowsOf(1, evenly(LIMIT - 1)), ...rowsOf(2, evenly(LIMIT))]
 
   expect(fullShards(rows, LIMIT)).toMatchObject([{ shard: 2, lastAt: 1_009, atLast: 1 }])
@@ -23,11 +23,11 @@ test('shards that are full at one instant are a crowd', () => {
   ])
 })
 
-test('rows that are spread over time are no crowd, and neither is anything beside them', () => {
+test('a full shard whose rows are spread over time prevents a crowd', () => {
   expect(crowdsAmong(rowsOf(1, evenly(LIMIT)), rowsOf(2, Array(LIMIT).fill(2_000)))).toEqual([])
 })
 
-test('crowds at many different instants are not told apart', () => {
+test('more than a few instants with crowds count as no crowd', () => {
   const shards = Array.from({ length: 5 }, (_, i) => rowsOf(i, Array(LIMIT).fill(2_000 + i)))
 
   expect(crowdsAmong(...shards.slice(0, 4))).toHaveLength(4)

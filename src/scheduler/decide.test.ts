@@ -40,15 +40,15 @@ function due(
 /** Nobody was there from just before noon until this instant, when somebody looks. */
 const missedUntil = (now: number) => ({ now, missedIn: { from: NOON - 1, to: now } })
 
-test('a one-off just runs', () => {
+test('a one-off runs without a further decision', () => {
   expect(decide(due(aDefinition()))).toBe(JUST_RUN)
 })
 
-test('a retry just runs: it holds the place of its run already', () => {
+test('a retry runs without a further decision, since its run is already active', () => {
   expect(decide(due(hourly, { row: { state: 'retrying' } }))).toBe(JUST_RUN)
 })
 
-test('a recurring task is followed by its next occurrence and skipped while a run is active', () => {
+test('a recurring run is exclusive and is followed by the next occurrence', () => {
   expect(decide(due(hourly))).toEqual({
     ...JUST_RUN,
     exclusive: true,
@@ -56,11 +56,11 @@ test('a recurring task is followed by its next occurrence and skipped while a ru
   })
 })
 
-test('overlap allow lets it run beside others', () => {
+test('the policy allow lets runs overlap', () => {
   expect(decide(due({ ...hourly, overlap: 'allow' })).exclusive).toBe(false)
 })
 
-test('the last of maxRuns has a next row only for the case that it does not run', () => {
+test('the last run of maxRuns has a next row only in case it does not run', () => {
   expect(decide(due({ ...hourly, maxRuns: 3 }, { row: { ordinal: 2 } })).isLast).toBe(false)
   expect(decide(due({ ...hourly, maxRuns: 3 }, { row: { ordinal: 3 } }))).toMatchObject({
     isLast: true,
@@ -68,11 +68,11 @@ test('the last of maxRuns has a next row only for the case that it does not run'
   })
 })
 
-test('nothing follows beyond endAt', () => {
+test('no occurrence follows after endAt', () => {
   expect(decide(due({ ...hourly, endAt: '2026-11-16T12:30:00Z' })).next).toBeNull()
 })
 
-test('late because of load is no misfire, however late', () => {
+test('a run that is late because of load is never a misfire', () => {
   const late = decide(due(hourly, { now: NOON + 3 * HOUR }))
 
   expect(late).toEqual({ ...JUST_RUN, exclusive: true, next: { runId: 'new', at: NOON + HOUR } })
@@ -85,7 +85,7 @@ const misfiring = (policy: TaskDefinition['misfire']['policy'], definition = eve
 })
 
 test.each([4, 25, 98])(
-  'of what came due in one stretch of %i s the newest runs, and all others are misfires',
+  'of the occurrences missed in %i s the newest runs, and all others are misfires',
   (seconds) => {
     const to = NOON + seconds * 1_000 + 500
 
@@ -96,7 +96,7 @@ test.each([4, 25, 98])(
   },
 )
 
-test('what came due after the stretch is late and nothing else, however late the stretch is decided about', () => {
+test('an occurrence due after the unwatched period is late, not missed, even if it is decided much later', () => {
   const missedIn = { from: NOON - 1, to: NOON + 2_500 }
 
   expect(decide(due(everySecond, { now: NOON + 90_000, missedIn }))).toMatchObject({
@@ -107,7 +107,7 @@ test('what came due after the stretch is late and nothing else, however late the
 })
 
 test.each(['skip', 'fail'] as const)(
-  '%s lets the newest of a stretch run that was no longer than the grace',
+  'the policy %s runs the newest occurrence if the unwatched period was within the grace',
   (policy) => {
     const stretch = (ms: number) => ({
       now: NOON + 5_500,
@@ -126,14 +126,14 @@ test.each(['skip', 'fail'] as const)(
   },
 )
 
-test('no window is too narrow for what a stretch within the grace held up', () => {
+test('the misfire window does not apply to an unwatched period within the grace', () => {
   const narrow = { ...everySecond, misfire: { ...TASK_DEFAULTS.misfire, window: '0s' } }
 
   expect(decide(due(narrow, missedUntil(NOON + 9_500)))).toMatchObject({ runFor: NOON + 9_000 })
   expect(decide(due(narrow, missedUntil(NOON + 10_500)))).toMatchObject({ runFor: null, skip: { count: 11 } })
 })
 
-test('run_all makes up for several of a short stretch, and one alone simply runs late', () => {
+test('run_all runs several missed occurrences as catch-up, and a single one simply runs late', () => {
   const several = decide(due(misfiring('run_all'), missedUntil(NOON + 3_500)))
   const alone = decide(due(misfiring('run_all'), missedUntil(NOON + 500)))
 
@@ -141,7 +141,7 @@ test('run_all makes up for several of a short stretch, and one alone simply runs
   expect(alone).toMatchObject({ recovery: null, skip: null, runFor: null, next: { at: NOON + 1_000 } })
 })
 
-test('a blackout in the middle of a stretch leaves one newest, which lies after it', () => {
+test('a blackout within an unwatched period leaves one newest occurrence, after the blackout', () => {
   const blackouts = {
     at: (at: number) =>
       at >= NOON + 10_000 && at < NOON + 15_000 ? { effect: 'skip' as const, until: NOON + 15_000 } : null,
@@ -185,7 +185,7 @@ test('a single missed occurrence runs late', () => {
   })
 })
 
-test('the policy skip records all that were missed and goes on with the next', () => {
+test('the policy skip records all missed occurrences and continues with the next', () => {
   const definition = { ...hourly, misfire: { ...TASK_DEFAULTS.misfire, policy: 'skip' } } as const
 
   expect(decide(due(definition, missedUntil(NOON + 5.5 * HOUR)))).toMatchObject({
@@ -195,7 +195,7 @@ test('the policy skip records all that were missed and goes on with the next', (
   })
 })
 
-test('what was missed longer ago than the window is not run any more', () => {
+test('an occurrence missed longer ago than the window does not run', () => {
   const once = aDefinition({ misfire: { ...TASK_DEFAULTS.misfire, window: '1h' } })
 
   expect(decide(due(once, missedUntil(NOON + 2 * HOUR)))).toMatchObject({
@@ -205,7 +205,7 @@ test('what was missed longer ago than the window is not run any more', () => {
   expect(decide(due(once, missedUntil(NOON + HOUR / 2)))).toMatchObject({ skip: null })
 })
 
-test('a day of missed seconds is decided in milliseconds and not counted one by one', () => {
+test('a day of missed seconds is decided quickly, without counting each', () => {
   const inBerlin = aDefinition({
     schedule: { type: 'cron', expression: '* * * * * *', timezone: 'Europe/Berlin' },
   })
@@ -219,17 +219,17 @@ test('a day of missed seconds is decided in milliseconds and not counted one by 
   expect(performance.now() - begun).toBeLessThan(10_000)
 })
 
-test('a delay that does not run begins again one interval from now', () => {
+test('a delay that is skipped starts again one interval from now', () => {
   const delay = aDefinition({ schedule: { type: 'delay', interval: '10s' } })
 
   expect(decide(due(delay, { now: NOON + 5 })).next).toEqual({ runId: 'new', at: NOON + 10_005 })
 })
 
-test('a trigger is refused its place while a run is active, and nothing follows it', () => {
+test('a manual run is exclusive, and no occurrence follows it', () => {
   expect(decide(due(hourly, { row: { kind: 'manual' } }))).toEqual({ ...JUST_RUN, exclusive: true })
 })
 
-test('a delay has no occurrence after its endAt, also when this one does not run', () => {
+test('a delay has no occurrence after its endAt, even when this one is skipped', () => {
   const delay = aDefinition({
     schedule: { type: 'delay', interval: '1h' },
     endAt: new Date(NOON + MINUTE).toISOString(),
@@ -243,7 +243,7 @@ const runAll = (changes: Partial<TaskDefinition['misfire']> = {}) => ({
   misfire: { ...TASK_DEFAULTS.misfire, policy: 'run_all' as const, ...changes },
 })
 
-test('run_all makes up for each occurrence, spread by the rate, and goes on with the next', () => {
+test('run_all runs each missed occurrence as catch-up at the rate and continues with the next', () => {
   const decision = decide(due(runAll({ rate: 2 }), missedUntil(NOON + 2.5 * HOUR)))
 
   expect(decision).toMatchObject({ skip: null, runFor: null, isLast: false, next: { at: NOON + 3 * HOUR } })
@@ -252,7 +252,7 @@ test('run_all makes up for each occurrence, spread by the rate, and goes on with
   )
 })
 
-test('run_all skips what is older than the window, and all but the latest beyond the cap', () => {
+test('run_all skips occurrences older than the window, and all but the latest beyond the cap', () => {
   const case_ = missedUntil(NOON + 5.5 * HOUR)
   const at = (decision: ReturnType<typeof decide>) =>
     decision.recovery?.late.map((late) => (late.at - NOON) / HOUR)
@@ -269,7 +269,7 @@ test('run_all skips what is older than the window, and all but the latest beyond
   expect(old).toMatchObject({ recovery: null, skip: { until: NOON + 5 * HOUR, count: 6 } })
 })
 
-test('run_all makes up for no more than maxRuns leaves, and then the task is over', () => {
+test('run_all makes no more catch-up runs than maxRuns leaves, and then the task has ended', () => {
   const decision = decide(
     due({ ...runAll(), maxRuns: 3 }, { ...missedUntil(NOON + 5.5 * HOUR), row: { ordinal: 2 } }),
   )
@@ -278,7 +278,7 @@ test('run_all makes up for no more than maxRuns leaves, and then the task is ove
   expect(decision.isLast).toBe(true)
 })
 
-test('fail runs nothing, and what was missed has failed', () => {
+test('the policy fail runs nothing and records the missed occurrences as failed', () => {
   const definition = { ...hourly, misfire: { ...TASK_DEFAULTS.misfire, policy: 'fail' as const } }
 
   expect(decide(due(definition, missedUntil(NOON + 5.5 * HOUR)))).toMatchObject({
@@ -289,14 +289,14 @@ test('fail runs nothing, and what was missed has failed', () => {
   })
 })
 
-test('what makes up for an outage waits for its turn and supersedes nothing', () => {
+test('a catch-up run waits for its turn and supersedes no run', () => {
   const late = due({ ...hourly, overlap: 'cancel_previous' }, { row: { kind: 'catchup' } })
 
   expect(decide(late)).toMatchObject({ exclusive: true, next: null, turn: { supersedes: false } })
   expect(decide(due({ ...hourly, overlap: 'allow' }, { row: { kind: 'catchup' } })).exclusive).toBe(false)
 })
 
-test('what takes the place of an active run waits for its end, whoever waits already', () => {
+test('a run that supersedes the active one waits for its end, however many runs are held', () => {
   const { turn } = decide(due({ ...hourly, overlap: 'cancel_previous' }))
 
   expect(turn).toMatchObject({ supersedes: true, places: MAX_QUEUED })
@@ -310,7 +310,7 @@ const spread = aDefinition({
 })
 const dueInstantOf = (occurrence: number) => dueAt(planOf(spread), occurrence)
 
-test('jitter puts off the next row and leaves its instant alone', () => {
+test('jitter delays the next row and leaves its scheduled instant unchanged', () => {
   const wakeAt = dueInstantOf(NOON)
 
   const { next } = decide(due(spread, { now: wakeAt, row: { wakeAt } }))
@@ -320,7 +320,7 @@ test('jitter puts off the next row and leaves its instant alone', () => {
   expect(next).toEqual({ runId: 'new', at: NOON + HOUR, jitterMs })
 })
 
-test('what was put off is missed only when that instant has passed', () => {
+test('a run delayed by jitter is missed only when its delayed instant has passed', () => {
   const wakeAt = dueInstantOf(NOON)
   const late = (ms: number) => decide(due(spread, { ...missedUntil(wakeAt + ms), row: { wakeAt } }))
 
@@ -330,7 +330,7 @@ test('what was put off is missed only when that instant has passed', () => {
   ).toMatchObject({ skip: { until: NOON } })
 })
 
-test('after an outage the latest that has come due runs, not one that is still put off', () => {
+test('after an outage the latest due occurrence runs, not one that jitter still delays', () => {
   const last = NOON + 5 * HOUR
   const before = decide(due(spread, missedUntil(dueInstantOf(last) - 1)))
   const after = decide(due(spread, missedUntil(dueInstantOf(last))))
@@ -343,7 +343,7 @@ test('after an outage the latest that has come due runs, not one that is still p
   })
 })
 
-test('what is made up for keeps the jitter it would have had, and is not put off by it again', () => {
+test('a catch-up run keeps its jitter, and is not delayed by it again', () => {
   const spread = { ...runAll({ rate: 2 }), jitter: '30m', seed: 'task' }
   const plan = planOf(spread)
   const now = NOON + 3.7 * HOUR

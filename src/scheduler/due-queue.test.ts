@@ -41,7 +41,7 @@ test('rows come out in due order, whatever order they went in', () => {
   )
 })
 
-test('what is not due yet stays, and what is read twice is held once', () => {
+test('a row that is not due stays, and a row that is read twice is kept once', () => {
   const queue = new DueQueue()
   queue.add(due('a', 10))
   queue.add(due('a', 10))
@@ -51,7 +51,7 @@ test('what is not due yet stays, and what is read twice is held once', () => {
   expect(queue.nextAt).toBe(30)
 })
 
-test('runs of one task that start whatever else it does are taken together', () => {
+test('runs of one task that may start independently are taken together', () => {
   const queue = new DueQueue()
   const definition = aDefinition({ overlap: 'allow' })
   const add = (runId: string, changes: Partial<Due['row']>) =>
@@ -66,7 +66,7 @@ test('runs of one task that start whatever else it does are taken together', () 
   expect(taken).toEqual(expect.arrayContaining(['a', 'b', 'c', 'retried']))
 })
 
-test('of two due runs of one task only the earlier is taken, the other follows', () => {
+test('of two due runs of one task only the earlier is taken at first', () => {
   const queue = new DueQueue()
   queue.add(due('second', 2, { taskId: 'task' }))
   queue.add(due('first', 1, { taskId: 'task' }))
@@ -75,7 +75,7 @@ test('of two due runs of one task only the earlier is taken, the other follows',
   expect(idsOf(queue.takeDue(5, { limit: 10 }))).toEqual(['second'])
 })
 
-test('however many rows of one task are due, those of others do not wait behind them', () => {
+test('many due rows of one task do not delay rows of other tasks', () => {
   const queue = new DueQueue()
   for (let i = 0; i < 50; i++) queue.add(due(`one ${i}`, i, { taskId: 'one' }))
   queue.add(due('other', 99))
@@ -87,7 +87,7 @@ test('however many rows of one task are due, those of others do not wait behind 
   expect([queue.size, queue.nextAt]).toEqual([0, undefined])
 })
 
-test('what waits behind a row of its task moves away with its shard, and is replaced by what is read later', () => {
+test('rows that wait behind their task leave with their shard, and are replaced when read again', () => {
   const queue = new DueQueue()
   for (const shard of [1, 2])
     for (const at of [1, 2]) queue.add(due(`${shard}/${at}`, at, { shard, taskId: `${shard}` }))
@@ -101,7 +101,7 @@ test('what waits behind a row of its task moves away with its shard, and is repl
   expect(queue.takeDue(5, { limit: 10 })).toEqual([])
 })
 
-test('rows of a shard that has moved away are forgotten', () => {
+test('rows of a shard that moved to another node are removed', () => {
   const queue = new DueQueue()
   queue.add(due('a', 1, { shard: 1 }))
   queue.add(due('b', 2, { shard: 2 }))
@@ -111,7 +111,7 @@ test('rows of a shard that has moved away are forgotten', () => {
   expect(idsOf(queue.takeDue(5, { limit: 10 }))).toEqual(['b'])
 })
 
-test('a row that changed while it was held comes out as it was read last', () => {
+test('a row that is read again replaces the earlier version', () => {
   const queue = new DueQueue()
   queue.add(due('a', 1))
   queue.add(due('a', 1, { fence: 5 }))
@@ -119,7 +119,7 @@ test('a row that changed while it was held comes out as it was read last', () =>
   expect(queue.takeDue(5, { limit: 10 })).toEqual([due('a', 1, { fence: 5 })])
 })
 
-test('of what is due the most urgent comes first, then the earliest', () => {
+test('due rows come out by priority, then by due instant', () => {
   const queue = new DueQueue()
   queue.add(due('early', 1))
   queue.add(due('urgent', 3, { priority: -1 }))
@@ -133,7 +133,7 @@ test('of what is due the most urgent comes first, then the earliest', () => {
 
 const lineTo = (name: string) => ({ id: `p ${name}`, projectId: 'p', name })
 
-test('nobody waits behind a line without room, and lines with room take turns', () => {
+test('runs do not wait behind a line without room, and lines with room take turns', () => {
   const queue = new DueQueue()
   for (let i = 0; i < 3; i++)
     queue.add({ ...due(`hanging ${i}`, i), line: lineTo('https://hanging.example') })
@@ -154,7 +154,7 @@ test('nobody waits behind a line without room, and lines with room take turns', 
   expect(idsOf(queue.takeDue(100, { limit: 10 }))).toEqual(['hanging 0', 'well 2', 'hanging 1', 'hanging 2'])
 })
 
-test('a lower priority goes first, whatever its line', () => {
+test('the lowest priority number comes first, whatever the line', () => {
   const queue = new DueQueue()
   queue.add({ ...due('later', 1, { priority: 5 }), line: lineTo('https://a.example') })
   queue.add({ ...due('first', 9, { priority: -5 }), line: lineTo('https://b.example') })
@@ -163,7 +163,7 @@ test('a lower priority goes first, whatever its line', () => {
   expect(idsOf(queue.takeDue(10, { limit: 10 }))).toEqual(['first', 'second', 'later'])
 })
 
-test('triggered runs of a task that may overlap are taken together', () => {
+test('manual runs of a task that allows overlap are taken together', () => {
   const queue = new DueQueue()
   const overlapping = { ...definition, overlap: 'allow' as const }
   for (let i = 0; i < 3; i++)

@@ -44,7 +44,7 @@ function aWorker({ free, ahead }: { free: number; ahead: number }): Rooms {
 const shape = (groups: ReturnType<typeof grouped>) =>
   Object.fromEntries(groups.map(({ how, firings }) => [how, firings.map(({ row }) => row.runId)]))
 
-test('free places go to whoever comes first, room ahead only to what may wait in a worker', () => {
+test('free slots go to the first due rows, and room ahead only to lanes that may wait in a worker', () => {
   const due = [
     decided('a'),
     decided('strict', { lane: STRICT }),
@@ -62,7 +62,7 @@ test('free places go to whoever comes first, room ahead only to what may wait in
   expect(startNow(9, 0)).toEqual(['a', 'strict', 'b'])
 })
 
-test('what just runs goes apart from what needs a decision', () => {
+test('rows that simply run are grouped apart from rows that need a decision', () => {
   const due = [decided('a'), decided('recurring', {}, false), decided('b', { lane: STRICT })]
 
   expect(shape(grouped(withRoom(due, aWorker({ free: 1, ahead: 1 }))))).toEqual({
@@ -72,7 +72,7 @@ test('what just runs goes apart from what needs a decision', () => {
   })
 })
 
-test('what starts here and is followed by the next goes together, unless there is more to it', () => {
+test('rows that start here and have a plain successor go together, all other decisions one by one', () => {
   const next = { runId: 'next', at: 1 }
   const recurring = (runId: string, changes: Partial<Decided['decision']> = {}, lane = OPEN): Decided => ({
     ...decided(runId, { lane }),
@@ -94,7 +94,7 @@ test('what starts here and is followed by the next goes together, unless there i
   })
 })
 
-test('all that must wait goes in one statement, so that nothing overtakes what was due earlier', () => {
+test('rows that must wait go in one statement, so that the due order is kept', () => {
   const due = [decided('one-off'), decided('recurring', {}, false), decided('later one-off')]
 
   expect(shape(grouped(withRoom(due, aWorker({ free: 0, ahead: 0 }))))).toEqual({
@@ -102,7 +102,7 @@ test('all that must wait goes in one statement, so that nothing overtakes what w
   })
 })
 
-test('the row that follows counts only what ran', () => {
+test('the next row counts only occurrences that ran', () => {
   const { row } = decided('a', { ordinal: 4, priority: 3 })
 
   expect(followerOf(row, { runId: 'b', at: 9 }, 1)).toMatchObject({

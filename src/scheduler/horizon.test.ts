@@ -21,7 +21,7 @@ test('the first pass reads everything that is overdue and the part ahead', () =>
   expect(horizon.readUntil).toBe(110_000)
 })
 
-test('while the part ahead is being read it counts as read: what is written meanwhile may not be seen', () => {
+test('the part ahead counts as read while its read is under way', () => {
   const horizon = aHorizon()
 
   const [everything, ahead] = horizon.plan(100_000, SHARDS, false) as [Range, Range]
@@ -73,7 +73,7 @@ test('a hint is followed at once, in its shards and for its instants only', () =
   expect(horizon.plan(100_600, SHARDS, false)[0]?.kind).not.toBe('hinted')
 })
 
-test('a hint beyond the part ahead is no news: it is read in its time', () => {
+test('a hint beyond the part ahead is ignored', () => {
   expect(aHorizon().hint([{ shard: 1, at: 200_000 }], 100_000)).toBe(false)
 })
 
@@ -87,14 +87,14 @@ test('a hint whose reading failed is followed again', () => {
   expect(horizon.plan(100_001, SHARDS, false)[0]).toEqual(range)
 })
 
-test('a hint that stands for several instants is followed up to the last of them', () => {
+test('a hint with several instants is followed up to the last one', () => {
   const horizon = aHorizon()
   horizon.hint([{ shard: 1, at: 103_000, until: 105_000 }], 100_000)
 
   expect(horizon.plan(100_000, SHARDS, false)[0]).toMatchObject({ from: 103_000, until: 105_001 })
 })
 
-test('a hint about more than could be read is read on like everything that is late', () => {
+test('a hinted range that was read only in part is continued by the next look back', () => {
   const horizon = aHorizon()
   read(horizon, 100_000)
   horizon.hint([{ shard: 1, at: 100_100 }], 100_100)
@@ -116,7 +116,7 @@ test('a read that was under way when shards changed does not count for the new o
   ])
 })
 
-test('while there is plenty in hand and more to read only hints are followed', () => {
+test('with enough rows in memory and a cut read, only hints are followed', () => {
   const horizon = aHorizon()
   for (const range of horizon.plan(100_000, SHARDS, false))
     horizon.settle(range, { isCut: range.kind === 'all' })
@@ -128,7 +128,7 @@ test('while there is plenty in hand and more to read only hints are followed', (
   expect(horizon.plan(100_300, SHARDS, false)[0]).toMatchObject({ kind: 'all' })
 })
 
-test('with plenty in hand of what is late, what comes next is read before its time', () => {
+test('with enough late rows in memory the part ahead is still extended before its time', () => {
   const horizon = aHorizon()
   const [everything, ahead] = horizon.plan(100_000, SHARDS, false) as [Range, Range]
   horizon.settle(everything, { isCut: true })
@@ -152,7 +152,7 @@ test('a look back that was cut goes on from where it began, however late it gets
   expect(horizon.plan(120_000, SHARDS, false)[0]).toMatchObject({ kind: 'back', from: 96_000 })
 })
 
-test('other shards mean that everything is read again', () => {
+test('a change of shards makes the next pass read everything', () => {
   const horizon = aHorizon()
   read(horizon, 100_000)
 
@@ -161,7 +161,7 @@ test('other shards mean that everything is read again', () => {
   expect(read(horizon, 100_500)[0]).toMatchObject({ kind: 'all' })
 })
 
-test('the part ahead goes past a crowd at one instant, and the rest of the crowd is read before its time', () => {
+test('the part ahead skips a crowd at one instant, and the rest of the crowd is read before it is due', () => {
   const horizon = aHorizon()
   read(horizon, 100_000)
   const [back, ahead] = horizon.plan(101_000, SHARDS, false) as [Range, Range]
@@ -179,7 +179,7 @@ test('the part ahead goes past a crowd at one instant, and the rest of the crowd
   expect(horizon.plan(106_700, SHARDS, false).map(({ kind }) => kind)).toEqual(['back', 'ahead'])
 })
 
-test('what is left of a crowd when its time has come is read with all else that is late', () => {
+test('the rest of a crowd that has come due is read with all other late rows', () => {
   const horizon = aHorizon()
   read(horizon, 100_000)
   const [back, ahead] = horizon.plan(101_000, SHARDS, false) as [Range, Range]

@@ -18,7 +18,7 @@ const paced = (rows: readonly Due[], start: { isWaiting?: boolean; startedAt?: n
   return [fired.map(({ row }) => row.runId), postponed.map(({ due, at }) => [due.row.runId, at - NOW])]
 }
 
-test('of one task one run starts, and the others follow as its rate allows', () => {
+test('of one task one catch-up run starts, and the others follow at its rate', () => {
   expect(paced([late('a', 2), late('a', 1), late('a', 3)])).toEqual([
     ['a1'],
     [
@@ -28,16 +28,16 @@ test('of one task one run starts, and the others follow as its rate allows', () 
   ])
 })
 
-test('the rate counts from when the one before began', () => {
+test('the rate counts from the start of the previous run', () => {
   expect(paced([late('a', 1)], { startedAt: NOW - 165 })).toEqual([[], [['a1', 835]]])
   expect(paced([late('a', 1)], { startedAt: NOW - 1_000 })).toEqual([['a1'], []])
 })
 
-test('while one waits for a worker none follows it', () => {
+test('no further catch-up run of a task starts while one waits for a worker', () => {
   expect(paced([late('a', 1), late('b', 1)], { isWaiting: true })).toEqual([['b1'], [['a1', 1_000]]])
 })
 
-test('what is closer together than can be told apart goes at once', () => {
+test('catch-up runs at a very high rate start together', () => {
   const rows = [1, 2, 3].map((n) => late('a', n, 1_000))
 
   expect(paced(rows, { startedAt: NOW, isWaiting: true })).toEqual([['a1', 'a2', 'a3'], []])

@@ -17,7 +17,7 @@ test('a quick database has a short lead', () => {
   expect(lead.at(now)).toEqual({ least: 10, most: 30 })
 })
 
-test('at a low rate more time is gathered, up to a bound', () => {
+test('at a low rate rows of a longer time are gathered, up to a bound', () => {
   const most = (perSecond: number) => {
     const { lead, now } = firing(perSecond)
     return lead.at(now).most
@@ -30,7 +30,7 @@ test('at a low rate more time is gathered, up to a bound', () => {
   expect(new Lead().at(0)).toEqual({ least: 10, most: 110 })
 })
 
-test('the lead is as long as the slowest statement took, twice that for what is gathered, and grows no further than its bound', () => {
+test('the lead is as long as the slowest statement, twice that for gathering, and both are bounded', () => {
   const { lead, now } = firing(1_000)
 
   lead.measure(25, 50, now)
@@ -41,7 +41,7 @@ test('the lead is as long as the slowest statement took, twice that for what is 
   expect(lead.at(now)).toEqual({ least: 40, most: 80 })
 })
 
-test('what was slow is forgotten by and by', () => {
+test('a slow statement is gradually forgotten', () => {
   const lead = new Lead()
 
   lead.measure(32, 1, 0)

@@ -24,7 +24,7 @@ const due = (taskId: string, shard = 1, row = {}, fields = {}): Due =>
 
 const GRACE_MS = 10_000
 
-test('what is set aside came due in an outage and is all made up for', () => {
+test('an occurrence missed in a long outage under run_all is set aside for catch-up', () => {
   const outage = { from: AT - 1, to: AT + GRACE_MS }
   const isSetAside = (row = {}, fields = {}) => isMadeUpFor(due('a', 1, row, fields), [outage], GRACE_MS)
 
@@ -35,7 +35,7 @@ test('what is set aside came due in an outage and is all made up for', () => {
   expect(isSetAside({}, { schedule: { type: 'delay', interval: '1h' } })).toBe(false)
 })
 
-test('of a short outage only a task that missed several is set aside', () => {
+test('after a short outage only a task that missed several occurrences is set aside', () => {
   const outage = { from: AT - 1, to: AT + GRACE_MS - 1 }
   const schedule = { type: 'cron', expression: '*/5 * * * * *', timezone: 'UTC' }
 
@@ -43,7 +43,7 @@ test('of a short outage only a task that missed several is set aside', () => {
   expect(isMadeUpFor(due('a', 1, {}, { schedule }), [outage], GRACE_MS)).toBe(true)
 })
 
-test('what jitter put off into an outage was missed in it', () => {
+test('an occurrence that jitter delayed into an outage was missed in it', () => {
   const jittered = due('a', 1, {}, { jitter: '30m', seed: 'task' })
   const dueAt = dueInstant(jittered)
 
@@ -51,7 +51,7 @@ test('what jitter put off into an outage was missed in it', () => {
   expect(isMadeUpFor(jittered, [{ from: dueAt - 1, to: dueAt + GRACE_MS }], GRACE_MS)).toBe(true)
 })
 
-test('they go a few at a time, in order, one a task, and those that are busy wait', () => {
+test('missed rows are taken a few at a time, in order, one per task, and busy tasks wait', () => {
   const missed = new Missed()
   for (const taskId of ['a', 'b', 'b', 'c', 'd']) missed.add(due(taskId))
   const take = () => missed.take(150, (taskId) => taskId === 'a').map(({ row }) => row.taskId)
@@ -60,7 +60,7 @@ test('they go a few at a time, in order, one a task, and those that are busy wai
   expect(missed.size).toBe(1)
 })
 
-test('what belongs to a shard that another node watches is forgotten', () => {
+test('missed rows of a shard that another node watches are removed', () => {
   const missed = new Missed()
   for (const [i, taskId] of ['a', 'b', 'c'].entries()) missed.add(due(taskId, i))
 

@@ -25,14 +25,14 @@ function offersInTenSeconds(claimedBack: (offered: number) => number): number {
   return offered
 }
 
-test('alone, what is due waits for room as long as there is some now and then', () => {
+test('without other workers, due runs wait as long as the own worker has room now and then', () => {
   const overflow = new Overflow()
 
   for (let now = NOW; now < NOW + 10_000; now += 100)
     expect(overflow.allowed(shortage({ now, hasOthers: false, room: now % 500 === 0 ? 10 : 0 }), ALL)).toBe(0)
 })
 
-test('a worker that has had no room for a second is stuck: everything that is due waits in ready', () => {
+test('after a second without room in the worker, every due run moves to ready', () => {
   const overflow = new Overflow()
 
   expect(overflow.allowed(shortage({ hasOthers: false, room: 5 }), ALL)).toBe(0)
@@ -40,21 +40,21 @@ test('a worker that has had no room for a second is stuck: everything that is du
   expect(overflow.allowed(shortage({ now: NOW + 1_100, hasOthers: false }), ALL)).toBe(ALL)
 })
 
-test('others are offered nothing that has only just come due', () => {
+test('other workers are not offered runs that have only just come due', () => {
   expect(new Overflow().allowed(shortage({ dueSince: NOW - 20 }), ALL)).toBe(0)
 })
 
-test('a worker that has room is given longer, and nothing is added to what waits already', () => {
+test('a worker that has room is given more time, and no run is added behind those in ready', () => {
   expect(new Overflow().allowed(shortage({ room: 1 }), ALL)).toBe(0)
   expect(new Overflow().allowed(shortage({ room: 1, dueSince: NOW - 1_100 }), ALL)).toBe(200)
   expect(new Overflow().allowed(shortage({ isReadyBehind: true }), ALL)).toBe(0)
 })
 
-test('others that take what they are offered are soon offered more', () => {
+test('other workers that take the offered runs are soon offered more', () => {
   expect(offersInTenSeconds(() => 0)).toBeGreaterThan(20_000)
 })
 
-test('others that take nothing are asked ever more rarely', () => {
+test('other workers that take no runs are offered them less and less often', () => {
   const offered = offersInTenSeconds((before) => before)
 
   expect(offered).toBeGreaterThan(200)

@@ -64,7 +64,7 @@ test('a node alone watches every shard', async () => {
   await expectOneOwnerEach([alone])
 })
 
-test('nodes that join share the shards evenly, one after another and many at once', async () => {
+test('nodes that join one after another or at once share the shards evenly', async () => {
   const members = [await join()]
   await pass(members)
   members.push(await join())
@@ -89,7 +89,7 @@ test('a node that stops hands over at once', async () => {
   await expectOneOwnerEach([first])
 })
 
-test('the shards of a node that crashed are taken over after three seconds, and stay taken', async () => {
+test('the shards of a crashed node are taken over after three seconds and stay with the new owner', async () => {
   const [first, second] = [await join(), await join()]
   await pass([first, second], 2)
 
@@ -112,7 +112,7 @@ test('the shards of a node that was declared dead are taken at once', async () =
   await expectOneOwnerEach([first])
 })
 
-test('three nodes take over the shards of a fourth that crashed, evenly', async () => {
+test('three nodes take over the shards of a crashed fourth evenly', async () => {
   const members = await Promise.all([join(), join(), join(), join()])
   await pass(members, 3)
   const survivors = members.slice(1)
@@ -123,7 +123,7 @@ test('three nodes take over the shards of a fourth that crashed, evenly', async 
   expect(sizes(survivors)).toEqual([20, 22, 22])
 })
 
-test('a node that was only asleep gets its share again when it beats', async () => {
+test('a node that was only suspended gets its share back with its next heartbeat', async () => {
   const [first, second] = [await join(), await join()]
   await pass([first, second], 2)
   await pass([first], 5)
@@ -136,7 +136,7 @@ test('a node that was only asleep gets its share again when it beats', async () 
   expect(sizes([first, second])).toEqual([32, 32])
 })
 
-test('time in which the database could not be read takes no shard from anybody', async () => {
+test('a node that could not read the database for a time takes no shards from other nodes', async () => {
   const [first, second] = [await join(), await join()]
   await pass([first, second], 2)
 
@@ -146,7 +146,7 @@ test('time in which the database could not be read takes no shard from anybody',
   expect(first.leases.ids).toHaveLength(32)
 })
 
-test('a new owner knows since when nobody was watching', async () => {
+test('a new owner knows since when its shards were unwatched', async () => {
   const [first, second] = [await join(), await join()]
   await pass([first, second], 2)
   const [shard] = second.leases.ids
@@ -159,7 +159,7 @@ test('a new owner knows since when nobody was watching', async () => {
   expect(held?.unwatched[0]?.to).toBeGreaterThanOrEqual(crashedAt)
 })
 
-test('a long stretch that nobody watched is known also to those who have the shard later', async () => {
+test('a long unwatched period is also known to later owners of the shard', async () => {
   await db.run(sql`update shard set watched_until = now() - interval '9 minutes'`)
   const first = await join()
   await pass([first])
@@ -177,7 +177,7 @@ const longestOf = ({ leases }: Member): number => {
   return Math.max(...(leases.get(shard)?.unwatched ?? []).map(({ from, to }) => to - from))
 }
 
-test('a stretch that ends and begins again at once is one', async () => {
+test('an unwatched period that ends and begins again at once is one period', async () => {
   await db.run(sql`update shard set watched_until = now() - interval '25 seconds'`)
   const first = await join()
   await pass([first])
@@ -195,7 +195,7 @@ test('a stretch that ends and begins again at once is one', async () => {
   expect(longestOf(second)).toBeLessThan(60_000)
 })
 
-test('stretches with a watch between them are two', async () => {
+test('two unwatched periods with a watch between them stay two', async () => {
   await db.run(sql`update shard set watched_until = now() - interval '5 seconds'`)
   await db.run(
     sql`insert into unwatched (shard, from_at, until_at)
@@ -209,7 +209,7 @@ test('stretches with a watch between them are two', async () => {
   expect(lengths).toEqual([0, 9])
 })
 
-test('a silence whose end was stored without an answer is known all the same', async () => {
+test('an unwatched period is known even if the answer to storing its end was lost', async () => {
   const alone = await join(losing('insert into watch', 'after', 3))
   await pass([alone], 2)
   await db.run(sql`update shard set watched_until = now() - interval '25 seconds'`)
@@ -236,7 +236,7 @@ function losing(pattern: string, when: 'after' | 'before', nth = 1): Database {
   } as unknown as Database
 }
 
-test('shards whose taking was never answered are watched in the end', async () => {
+test('shards are watched even if the answer to taking them was lost', async () => {
   const alone = await join(losing('with free as', 'after'))
   await expect(alone.leases.runOnce()).rejects.toThrow()
 
@@ -245,7 +245,7 @@ test('shards whose taking was never answered are watched in the end', async () =
   await expectOneOwnerEach([alone])
 })
 
-test('shards whose release failed are watched in the end', async () => {
+test('shards whose release failed are watched again', async () => {
   const first = await join(losing('set owner = null', 'before'))
   await pass([first])
   const second = await join()
@@ -257,7 +257,7 @@ test('shards whose release failed are watched in the end', async () => {
   await expectOneOwnerEach([first, second])
 })
 
-test('a node that slept knows that nobody watched its shards meanwhile, and fires nothing before it has said so', async () => {
+test('a node that was suspended records the unwatched period before it fires again', async () => {
   const alone = await join()
   await pass([alone])
   const [shard] = alone.leases.ids as [number]
@@ -272,7 +272,7 @@ test('a node that slept knows that nobody watched its shards meanwhile, and fire
   expect((held?.unwatched[0]?.to ?? 0) - (held?.unwatched[0]?.from ?? 0)).toBeGreaterThan(115_000)
 })
 
-test('a node that dies is a reason to read everything again: it may not have told what it wrote', async () => {
+test('after another node dies everything is read again, since its last hints may be lost', async () => {
   const alone = await join()
   const apiNode = await aNode(db, ['api'])
   await pass([alone], 2)
@@ -286,7 +286,7 @@ test('a node that dies is a reason to read everything again: it may not have tol
   expect(changes.count).toBe(1)
 })
 
-test('a pause in which nothing could be fired is a reason to read everything again', async () => {
+test('after a pause in which a node could not fire, everything is read again', async () => {
   const alone = await join()
   await pass([alone], 2)
   const changes = countChanges(alone)
@@ -300,7 +300,7 @@ test('a pause in which nothing could be fired is a reason to read everything aga
   expect(changes.count).toBe(1)
 })
 
-test('what a pass has found out is told also when the pass failed later', async () => {
+test('a change found in a pass that then fails is reported by the next pass', async () => {
   const alone = await join(losing('select id, owner, fence, beat', 'before', 2))
   await pass([alone])
   const changes = countChanges(alone)

@@ -19,13 +19,13 @@ function signerWith(...keys: Buffer[]): AddressSigner {
   return new AddressSigner({ vault: { ring, requireRing }, clock: { now: () => now } })
 }
 
-test('what one node signs another accepts, with what was signed', async () => {
+test('a token signed by one node is accepted by another, with its claims', async () => {
   const token = await signerWith(NEW).sign('upload', claims, inAMinute())
 
   expect(await signerWith(NEW).verify('upload', token)).toMatchObject({ ok: true, claims })
 })
 
-test('what was signed is good until it expires, by the clock of the database', async () => {
+test('a token is valid until it expires by the database clock', async () => {
   const signer = signerWith(NEW)
   const token = await signer.sign('upload', claims, inAMinute())
 
@@ -37,7 +37,7 @@ test('what was signed is good until it expires, by the clock of the database', a
   expect([before.ok, after]).toEqual([true, { ok: false, reason: 'has expired' }])
 })
 
-test('what was signed for one purpose is no good for another', async () => {
+test('a token signed for one purpose is not valid for another', async () => {
   const signer = signerWith(NEW)
   const token = await signer.sign('upload', claims, inAMinute())
 

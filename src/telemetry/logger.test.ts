@@ -16,7 +16,7 @@ async function prettyLogger() {
   return { log, written: () => expect.poll(written, { timeout: 20_000 }) }
 }
 
-test("somebody else's text neither begins a line of the log nor moves the cursor", async () => {
+test('text from outside cannot start a log line or move the cursor', async () => {
   const { log, written } = await prettyLogger()
 
   log.warn({ name: EVIL, [EVIL]: 1 }, `the ${EVIL} has left`)

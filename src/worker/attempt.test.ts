@@ -33,12 +33,12 @@ async function stoppedWhileStoring(reason: StopReason) {
 }
 
 test.each(['timeout', 'cancelled', 'shutdown'] as const)(
-  'what has completed stays so when it is told to stop (%s) before its log is stored',
+  'a completed attempt stays completed when a stop (%s) arrives before its log is stored',
   async (reason) => {
     expect(await stoppedWhileStoring(reason)).toEqual({ kind: 'completed', output: 17 })
   },
 )
 
-test('without its lease an attempt has no outcome of its own, however late it was lost', async () => {
+test('an attempt that lost its lease reports no outcome, however late the loss', async () => {
   expect(await stoppedWhileStoring('lease_lost')).toEqual({ kind: 'lease_lost' })
 })

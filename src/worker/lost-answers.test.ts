@@ -87,7 +87,7 @@ async function aWorker({ losesFirst, execute }: { losesFirst: boolean; execute: 
   return { pass }
 }
 
-test('a run whose claim was never answered goes back in time, however many answers are lost after it', async () => {
+test('a run whose claim answer was lost is handed back in time, however many answers are lost later', async () => {
   const runId = await aWaitingRun()
   const begun: { attempt: number; fence: number }[] = []
   const { pass } = await aWorker({
@@ -106,7 +106,7 @@ test('a run whose claim was never answered goes back in time, however many answe
   expect(begun).toMatchObject([{ attempt: 1 }])
 })
 
-test('a run that is known is left alone while others are looked for', async () => {
+test('a run that the worker knows continues while lost claims are searched for', async () => {
   const runId = await aWaitingRun()
   let begun = 0
   let finish = () => {}

@@ -40,7 +40,7 @@ test('a lane of a limited queue is not served until the limit is lifted', async 
   expect(await served()).toEqual(['ahead', 'free'])
 })
 
-test('what a worker started before it noticed a limit is counted once it has, and once only', async () => {
+test('a run that started before its worker noticed a limit is counted afterwards, exactly once', async () => {
   const lanes = new ServedLanes({ workerId, db, labels: () => [] })
   await lanes.refresh(() => [])
   await limitDefault(3)

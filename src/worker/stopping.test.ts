@@ -40,7 +40,7 @@ const failing = failingDatabase(db, () => {
   return new Error('the database system is shutting down')
 })
 
-test('an outage while a worker stops neither cuts off what it performs nor keeps what it has not begun', async () => {
+test('a worker that stops during an outage finishes its running attempt and hands back the other', async () => {
   await db.run(registerLanes([laneOf(DEFAULT_PROJECT_ID, aDefinition())]))
   const nodeId = await aNode(db, ['scheduler', 'worker'])
   const shards = await ownShards(db, nodeId)

@@ -61,7 +61,7 @@ const pause = async (pattern: string, isPaused: boolean) => {
   wakeUps.announceTargets()
 }
 
-test('what is set is known after a wake-up, and after two seconds without one', async () => {
+test('a new setting takes effect after a wake-up, or after two seconds without one', async () => {
   const { book, exchange, pass } = await aMember()
   const line = book.line(projectId, 'https://set.example')
   await exchange.runOnce()
@@ -112,7 +112,7 @@ test('a circuit that opens in one node is open in the others until it closes the
   expect(b.logged).toEqual([])
 })
 
-test('others wait for the probe of the node that opened a circuit', async () => {
+test('other nodes wait for the probe of the node that opened the circuit', async () => {
   const [a, b] = [await aMember(), await aMember()]
   const target = 'https://probed.example'
   fail(a.book, target)
@@ -131,7 +131,7 @@ test('others wait for the probe of the node that opened a circuit', async () => 
   expect(line.condition).toBe('open')
 })
 
-test('others wait while a probe is under way, and probe themselves where its node has nothing to probe with', async () => {
+test('other nodes wait while a probe is under way, and probe themselves if its node does not probe again', async () => {
   const [a, b] = [await aMember(), await aMember()]
   const target = 'https://unprobed.example'
   fail(a.book, target)
@@ -161,7 +161,7 @@ test('others wait while a probe is under way, and probe themselves where its nod
   expect(await db.run(openCircuitsOf({ projectId, limit: 10 }))).toEqual([])
 })
 
-test('a node that calls nothing writes nothing, and one that does writes what changed', async () => {
+test('a node without calls writes no report, and one with calls writes only changes', async () => {
   const { exchange, pass, book, statements, nodeId } = await aMember()
   const step = async () => {
     statements.length = 0
@@ -187,7 +187,7 @@ test('a node that calls nothing writes nothing, and one that does writes what ch
   expect(await db.run(sql`select from target_report where node_id = ${nodeId}`)).toEqual([])
 })
 
-test('both lines to a target are one target for people', async () => {
+test('both lines to a target are reported as one target', async () => {
   const { exchange, book, nodeId } = await aMember()
   book.line(projectId, 'https://two.example').begin()
   book.line(projectId, 'https://two.example', { noCircuit: true }).begin()
@@ -198,7 +198,7 @@ test('both lines to a target are one target for people', async () => {
   expect(rows).toMatchObject([{ state: { underWay: 2 } }])
 })
 
-test('what the database loses is written again', async () => {
+test('a report that the database lost is written again', async () => {
   const { exchange, pass, book, nodeId } = await aMember()
   book.line(projectId, 'https://lost.example').begin()
   await exchange.runOnce()

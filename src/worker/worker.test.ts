@@ -97,7 +97,7 @@ async function waitingRuns(count = 1, definition: Partial<TaskDefinition> = {}):
 const isRunning = (runId: string) => eventually(async () => (await liveRow(db, runId))?.state === 'running')
 const hasEnded = (runId: string) => eventually(async () => endedRow(db, runId))
 
-test('after a suspension what had begun is tried again, with an attempt lost', async () => {
+test('after a suspension a running attempt counts as a loss and its run is tried again', async () => {
   const begun = counting(hanging)
   const [runId] = (await waitingRuns()) as [string]
   const worker = await startWorker({ executor: begun })
@@ -154,7 +154,7 @@ test('a run whose claim is answered during a suspension is performed after it', 
   expect(await hasEnded(runId)).toMatchObject({ state: 'completed' })
 })
 
-test('what waits in a worker that has become slow goes back to where others can take it', async () => {
+test('runs that wait in a worker that became slow are handed back, and another worker takes them', async () => {
   const runIds = await waitingRuns(30)
   let isSlow = false
   const executor: Executor = {
@@ -174,7 +174,7 @@ test('what waits in a worker that has become slow goes back to where others can 
   )
 })
 
-test('a worker with all places taken does not say that runs still wait in ready', async () => {
+test('a worker without free slots does not report that more runs wait in ready', async () => {
   const begun = counting(hanging)
   await waitingRuns(2)
 
@@ -203,7 +203,7 @@ test('a run that is cancelled while it waits in a worker ends cancelled', async 
   expect(await hasEnded(late[4] as string)).toMatchObject({ state: 'cancelled' })
 })
 
-test('what needs a place of its own gets its turn, however much else there is', async () => {
+test('runs that must not wait in a worker get their turn among hundreds of other runs', async () => {
   const begun: string[] = []
   const executor: Executor = {
     execute: async (_, { runId }) => {
@@ -225,7 +225,7 @@ test('what needs a place of its own gets its turn, however much else there is', 
   expect(Math.max(...few.map((runId) => begun.indexOf(runId)))).toBeLessThan(0.75 * plenty.length)
 })
 
-test('rows in ready that lead nowhere do not hold up what waits behind them', async () => {
+test('rows in ready without a run do not block the runs behind them', async () => {
   await db.run(sql`
     insert into ready (lane, priority, wake_at, run_id)
     select 0, -1, now(), gen_random_uuid() from generate_series(1, 30)`)
@@ -238,7 +238,7 @@ test('rows in ready that lead nowhere do not hold up what waits behind them', as
   expect(await db.run(sql`select run_id from ready`)).toEqual([])
 })
 
-test('the first run of a queue that was just made is found when it is announced, not when it is time to look', async () => {
+test('the first run of a new queue starts on its wake-up, not at the next poll', async () => {
   const wakeUps = new LocalWakeUps()
   await startWorker({ wakeUps, claimEveryMs: 600_000, executor: instant })
 
@@ -250,7 +250,7 @@ test('the first run of a queue that was just made is found when it is announced,
   }
 })
 
-test('an outcome that cannot be stored does not hold up the others', async () => {
+test('an outcome that cannot be stored does not block other outcomes', async () => {
   const text = '\ud800'
   const retryable = { kind: 'failed', retryable: true, retryAfterMs: 3_600_000 } as const
   const poison: Executor = {
@@ -280,7 +280,7 @@ test('an outcome that cannot be stored does not hold up the others', async () =>
   expect(codes).toEqual(['unstorable_outcome', 'plain'])
 })
 
-test('of an attempt that is cut off at its time limit, what had come is kept', async () => {
+test('an attempt that times out keeps the output it had received', async () => {
   const answering: Executor = {
     execute: (_, { signal }) =>
       new Promise((resolve) =>
@@ -311,7 +311,7 @@ test('of an attempt that is cut off at its time limit, what had come is kept', a
   expect(row).toEqual({ code: 'timed_out', output: { status: 200 } })
 })
 
-test('what was claimed without an answer is performed as soon as no session is left that was asked', async () => {
+test('a run whose claim answer was lost is performed once the sessions that were asked have ended', async () => {
   const own = new Database({
     url,
     applicationName: 'belfry lost answers',

@@ -347,14 +347,14 @@ const routes = operationsOf(document)
   .filter(({ method }) => !READS.includes(method))
   .map(({ method, path }) => `${method} ${path}`)
 
-test('every route that changes something is called below, or is named with a reason why it leaves no entry', () => {
+test('every route that changes something is tested below or listed with the reason why it leaves no entry', () => {
   const known = [...Object.keys(CHANGES), ...Object.keys(WITHOUT_ENTRY)]
 
   expect(known.toSorted()).toEqual(routes.toSorted())
 })
 
 test.each(Object.entries(CHANGES))(
-  '%s changes nothing without an entry, and leaves one',
+  '%s leaves one audit-log entry, and changes nothing if the entry cannot be stored',
   async (_, [action, call]) => {
     await db.run(sql`insert into refused_action values (${action})`)
     const refused = await call()
@@ -372,7 +372,7 @@ test.each(Object.entries(CHANGES))(
   },
 )
 
-test('what was before and after is told without secrets', async () => {
+test('the values before and after a change contain no secrets', async () => {
   const id = await made(send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/canary-4711' }))
   await send('PATCH', `/v1/subscriptions/${id}`, {
     secret: `whsec_${'canary4711canary4711canary4711cana'}==`,

@@ -45,7 +45,7 @@ test('a task that is created leaves an entry with actor, address, request and re
   expect(shown.changes).toContainEqual({ field: 'name', before: null, after: 'Report', isCut: false })
 })
 
-test('a list of tasks leaves an entry each, in the order of the list, and a refused one none', async () => {
+test('a bulk request leaves one entry for each task, in order, and a refused bulk request leaves none', async () => {
   const before = await entries('action=task.create')
 
   const tasks = ['a', 'b', 'c'].map((name) => ({ name, action: ping, schedule: manual }))
@@ -67,7 +67,7 @@ test('a list of tasks leaves an entry each, in the order of the list, and a refu
   ])
 })
 
-test('a reason that is no text, or too long, is refused and nothing is stored', async () => {
+test('a reason that is not UTF-8 or too long is refused, and nothing is stored', async () => {
   const before = await entries()
 
   const bad = await send('POST', '/v1/tasks', { action: ping }, { 'belfry-reason': '\xff' })
@@ -86,7 +86,7 @@ test('no entry can be changed or deleted', async () => {
   await expect(removal).rejects.toThrow('cannot be changed or deleted')
 })
 
-test('entries are found by each filter, in pages, without those of others', async () => {
+test('each filter finds its entries page by page, without entries of other projects', async () => {
   const subject = { kind: 'queue', id: 'reports' } as const
   for (const action of ['queue.pause', 'queue.limit', 'queue.resume'] as const)
     await recordChange(db, context, { action, subject, before: { limit: 1 }, after: { limit: 2 } })
@@ -114,7 +114,7 @@ test('entries are found by each filter, in pages, without those of others', asyn
   expect(await entries(`subject=reports&from=${new Date(Date.now() + 60_000).toISOString()}`)).toEqual([])
 })
 
-test('an entry of another project is as unknown as none', async () => {
+test('an entry of another project is answered like one that does not exist', async () => {
   await recordChange(db, context, {
     action: 'key.create',
     subject: { kind: 'key', id: 'k' },
@@ -131,7 +131,7 @@ test('an entry of another project is as unknown as none', async () => {
   expect((await send('GET', `/v1/audit-log/${id}?scope=installation`)).status).toBe(200)
 })
 
-test('a search behind many other entries ends page by page, each of them bounded', async () => {
+test('a search past many other entries ends after several pages of bounded size', async () => {
   await db.run(sql`
     insert into audit_entry (id, at, project_id, actor_kind, actor_id, action, subject_kind, subject_id)
     select gen_random_uuid(), now(), ${DEFAULT_PROJECT_ID}, 'key', 'busy', 'task.edit', 'task', n::text from generate_series(1, 25000) n`)
@@ -152,7 +152,7 @@ test('a search behind many other entries ends page by page, each of them bounded
   expect({ pages, found }).toEqual({ pages: 3, found: 1 })
 })
 
-test('every filter is found by an index, however many other entries there are', async () => {
+test('every filter uses an index, however many other entries exist', async () => {
   await db.run(sql`
     insert into audit_entry (id, at, project_id, actor_kind, actor_id, action, subject_kind, subject_id)
     select gen_random_uuid(), now() - n * interval '1 second', ${DEFAULT_PROJECT_ID}, 'key', 'busy', 'task.create', 'task', n::text
@@ -174,7 +174,7 @@ test('every filter is found by an index, however many other entries there are', 
   expect([...plans, followed].flatMap(({ tablesRead }) => tablesRead)).toEqual([])
 })
 
-test('partitions are made ahead and dropped when all of their entries are old; what has none is kept', async () => {
+test('partitions are created ahead and dropped once all entries are old; empty ones are kept', async () => {
   const partitions = async () => {
     const rows = await db.run(sql<{ name: string }>`
       select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid

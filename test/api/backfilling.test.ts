@@ -48,7 +48,7 @@ const runsOf = async (taskId: string) =>
     ({ kind }: { kind: string }) => kind === 'backfill',
   )
 
-test('each occurrence of the range runs once, says which one it is for, and is told from those on time', async () => {
+test('each occurrence of the range runs once, as a backfill run for its own instant', async () => {
   const sink = await startSink()
   const task = await createPaused({ action: { type: 'webhook', url: sink.url } })
 
@@ -73,7 +73,7 @@ test('each occurrence of the range runs once, says which one it is for, and is t
   expect((await request('GET', `/v1/tasks/${task.id}/backfills`)).body.items).toEqual([done])
 })
 
-test('a dry run says how many and which first, and stores nothing', async () => {
+test('a dry run reports the number of runs and the first ten, and stores nothing', async () => {
   const task = await createPaused()
   const before = await agendaOf(db, task.id)
 
@@ -95,7 +95,7 @@ test('a dry run says how many and which first, and stores nothing', async () => 
   expect((await request('GET', `/v1/tasks/${task.id}/backfills`)).body.items).toEqual([])
 })
 
-test('what has completed is passed over, what failed is not, and force asks for all of it', async () => {
+test('a backfill skips completed occurrences and repeats failed ones; force repeats all of them', async () => {
   let isBroken = true
   const sink = await startSink(({ headers }) => ({
     status: isBroken && String(headers['belfry-scheduled-for']) >= iso(TO - 3 * MINUTE_MS) ? 500 : 200,
@@ -121,7 +121,7 @@ test('what has completed is passed over, what failed is not, and force asks for 
   expect(forced).toMatchObject({ started: 6, passedOver: 0, completed: 6 })
 })
 
-test('what the schedule itself is still to come to is left to it', async () => {
+test('occurrences that the schedule has not fired yet are left to the schedule', async () => {
   const task = await createPaused()
   // A row that is long due and was not fired yet.
   await db.run(sql`
@@ -134,7 +134,7 @@ test('what the schedule itself is still to come to is left to it', async () => {
   expect(body).toMatchObject({ occurrences: 5, runs: 3, passedOver: 2 })
 })
 
-test('the order is kept, oldest or newest first, and maxRuns ends it', async () => {
+test('runs start in the requested order, oldest or newest first, up to maxRuns', async () => {
   const task = await createPaused()
   const startedIn = async (order: string, maxRuns: number) => {
     await db.run(sql`delete from run where task_id = ${task.id}`)
@@ -152,7 +152,7 @@ test('the order is kept, oldest or newest first, and maxRuns ends it', async () 
   expect(newest.map(({ scheduledFor }) => scheduledFor)).toEqual(minutesBefore(4).reverse())
 })
 
-test('with queue_all each begins when the one before has ended', async () => {
+test('with queue_all each run starts after the one before has ended', async () => {
   const task = await createPaused({ action: { type: 'sleep', duration: '30ms' }, overlap: 'skip' })
 
   const { body } = await backfill(task.id, range(5))
@@ -166,7 +166,7 @@ test('with queue_all each begins when the one before has ended', async () => {
     expect(Date.parse(run.startedAt)).toBeGreaterThanOrEqual(Date.parse(inOrder[i]?.endedAt ?? ''))
 })
 
-test('no more begin than the rate lets', async () => {
+test('runs start no faster than the rate', async () => {
   const task = await createPaused()
 
   const { body } = await backfill(task.id, { ...range(12), rate: '20/s' })
@@ -179,7 +179,7 @@ test('no more begin than the rate lets', async () => {
     expect(at - Date.parse(body.createdAt)).toBeGreaterThanOrEqual(i * 50 - 1)
 })
 
-test('a backfill keeps no occurrence from running on time, and no trigger', async () => {
+test('a backfill delays neither occurrences that are due nor triggers', async () => {
   const task = await create({ action: long, schedule: { type: 'every', interval: '1h' } })
   await backfill(task.id, { from: iso(Date.now() - 10 * HOUR_MS), to: iso(Date.now() - HOUR_MS), maxRuns: 1 })
   await eventually(async () =>
@@ -202,7 +202,7 @@ test('a backfill keeps no occurrence from running on time, and no trigger', asyn
   await request('POST', `/v1/tasks/${other.id}/cancel`)
 })
 
-test('its runs belong to the version it was asked for, whatever is edited meanwhile', async () => {
+test('runs belong to the version at the time of the request, whatever is edited meanwhile', async () => {
   const sink = await startSink()
   const webhook = (body: string) => ({ type: 'webhook', url: sink.url, body })
   const task = await createPaused({ action: webhook('old') })
@@ -218,7 +218,7 @@ test('its runs belong to the version it was asked for, whatever is edited meanwh
   expect(sink.hits.map(({ body }) => body)).toEqual(Array(5).fill('old'))
 })
 
-test('one that is cancelled writes no more, ends what waits and stops what runs', async () => {
+test('cancelling a backfill writes no more runs, ends the waiting ones and stops the running ones', async () => {
   const task = await createPaused({ action: long })
   const { body } = await backfill(task.id, { ...range(40), rate: '10/s' })
   await eventually(async () => (await read(body.id)).running >= 2)
@@ -240,7 +240,7 @@ test('one that is cancelled writes no more, ends what waits and stops what runs'
   expect(last.started).toBeLessThan(40)
 })
 
-test('one at a time for each task, and the one in the way is named', async () => {
+test('a second backfill of the same task is refused, and the answer names the active one', async () => {
   const task = await createPaused({ action: long })
 
   const first = await backfill(task.id, range(2))
@@ -253,7 +253,7 @@ test('one at a time for each task, and the one in the way is named', async () =>
   expect(await read(first.body.id)).toMatchObject({ state: 'cancelled' })
 })
 
-test('a key is answered once', async () => {
+test('requests with one Idempotency-Key create one backfill', async () => {
   const task = await createPaused()
   const key = { 'idempotency-key': uuidv7() }
 
@@ -264,7 +264,7 @@ test('a key is answered once', async () => {
   await ended(answers[0]?.body.id)
 })
 
-test('tasks that have ended, that are gone or that have no past are refused', async () => {
+test('a backfill is refused if the task is cancelled, deleted, manual or a chain', async () => {
   const cancelled = await createPaused()
   await request('POST', `/v1/tasks/${cancelled.id}/cancel`)
   const deleted = await createPaused()

@@ -44,7 +44,7 @@ test('a task is created, read, edited, triggered, paused, followed and deleted',
   expect([deleted.status, gone.status]).toEqual([204, 404])
 })
 
-test('of requests with one Idempotency-Key one is carried out, wherever they arrive', async () => {
+test('of several requests with one Idempotency-Key one is carried out, whichever nodes receive them', async () => {
   const header = { 'idempotency-key': 'balanced' }
   const create = () => ask('POST', '/v1/tasks', { action: sleep, schedule: later }, header)
 
@@ -57,7 +57,7 @@ test('of requests with one Idempotency-Key one is carried out, wherever they arr
   expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
 })
 
-test('what was created in bulk is listed page by page, each item once', async () => {
+test('tasks created in bulk are listed page by page, each one once', async () => {
   const tasks = Array.from({ length: 450 }, (_, i) => ({
     action: sleep,
     schedule: later,
@@ -80,7 +80,7 @@ test('what was created in bulk is listed page by page, each item once', async ()
   expect(new Set(listed)).toEqual(new Set(ids))
 })
 
-test('a stream that is cut off goes on at the other node where it stopped', async () => {
+test('an interrupted stream continues at the other node where it stopped', async () => {
   const { body: task } = await ask('POST', '/v1/tasks', {
     action: sleep,
     schedule: { type: 'manual' },
@@ -125,7 +125,7 @@ test('a worker registers at one node, and claims and reports at others', async (
   expect(reports.map(({ body }) => body.runs[0].recorded)).toEqual([true, true])
 })
 
-test('a file is uploaded in parts that different nodes receive', async () => {
+test('a file is uploaded in parts to different nodes', async () => {
   const content = Buffer.from(Array.from({ length: 600_000 }, (_, i) => i % 251))
   const sha256 = createHash('sha256').update(content).digest('hex')
   const made = await ask('POST', '/v1/files', { name: 'parts', size: content.length, sha256 })

@@ -42,7 +42,7 @@ const KINDS: readonly ((i: number) => Record<string, unknown>)[] = [
 
 const mixed = () => Array.from({ length: MANY }, (_, i) => KINDS[i % KINDS.length]?.(i))
 
-test('the answer shows each task as reading it does, to the letter', async () => {
+test('the answer shows each task byte for byte as GET does', async () => {
   const { status, body } = await send('POST', '/v1/tasks/bulk', { tasks: mixed() })
 
   expect(status).toBe(201)
@@ -53,7 +53,7 @@ test('the answer shows each task as reading it does, to the letter', async () =>
   }
 })
 
-test('a key that is taken is named with its place, and nothing is stored', async () => {
+test('a key that is in use is reported with its index, and nothing is stored', async () => {
   const tasks: Record<string, unknown>[] = Array.from({ length: MANY }, (_, i) => ({
     action: sleep,
     key: `own-${i}`,

@@ -21,7 +21,7 @@ const beatAgo = (id: string, seconds: number) =>
 const bury = (id: string, reason: string) =>
   db.run(sql`update node set dead_at = clock_timestamp(), reason = ${reason} where id = ${id}`)
 
-test('a node is alive while it beats, quiet when beats are missing, and dead when declared so', async () => {
+test('a node is alive while it sends heartbeats, quiet when they stop, and dead when declared so', async () => {
   const [alive, quiet, stopped, lost] = [
     await aNode(db),
     await aNode(db),
@@ -50,7 +50,7 @@ test('a node is alive while it beats, quiet when beats are missing, and dead whe
   expect((await nodes('/v1/workers')).map(({ id }: { id: string }) => id)).not.toContain(lost)
 })
 
-test('what a node holds is counted, and when it cannot be to the end it says so', async () => {
+test('the runs that a node leases are counted, and an incomplete count is marked as atLeast', async () => {
   const [busy, idle] = [await aNode(db), await aNode(db)]
   const tasks = await tasksInAgenda(db, { count: 200 })
   const run = tasks.slice(0, 7).map(({ runId }) => runId)
@@ -69,7 +69,7 @@ test('what a node holds is counted, and when it cannot be to the end it says so'
   await db.run(sql`delete from agenda`)
 })
 
-test('a shard is watched while its owner says so', async () => {
+test('a shard is watched while its owner renews its lease', async () => {
   const owner = await aNode(db)
   await ownShards(db, owner)
   await db.run(sql`update shard set watched_until = clock_timestamp()`)
@@ -87,7 +87,7 @@ test('a shard is watched while its owner says so', async () => {
   expect((await nodeOf(owner)).shards).toBe(62)
 })
 
-test('real nodes are there while they run, hold what they run, and are told to have stopped after', async () => {
+test('a node is listed with its runs while it works, and as stopped afterwards', async () => {
   const first = await startTestNode(database, { concurrency: 7 })
   const second = await startTestNode(database, { roles: 'worker', concurrency: 9 })
   const task = { action: { type: 'sleep', duration: '1h' }, overlap: 'allow' }

@@ -170,7 +170,7 @@ test('every state of a task is one of the four statuses', async () => {
   await request('POST', `/v1/tasks/${ids.running}/cancel`)
 })
 
-test('a database that does not answer is an error of the server, with this status and no other', async () => {
+test('when the database fails, the answer is 500', async () => {
   const lonely = await createTestDatabase()
   const { send: ask } = await createTestApp(lonely)
   await lonely.db.run({ text: 'alter table agenda rename to elsewhere', values: [] })

@@ -42,7 +42,7 @@ const queues = async () => {
   return rows.map(({ name }) => name)
 }
 
-test('a limit can be set back on a node after another node has changed it', async () => {
+test('a node can reset a limit that another node has changed', async () => {
   const { limitedTo, limits } = aKey()
   const task = await created(one, limitedTo(1))
   const patch = (app: typeof one, fields: object) => app.send('PATCH', `/v1/tasks/${task.id}`, fields)
@@ -87,7 +87,7 @@ test('tasks that are refused change no limit, and make no queue', async () => {
   expect(await queues()).toEqual(before)
 })
 
-test('a trigger sets no limit: it runs a task as others have limited it', async () => {
+test('a trigger does not change the limit that another task has set', async () => {
   const { limitedTo, limits } = aKey()
   const task = await created(one, limitedTo(5))
   await created(other, limitedTo(2))
@@ -101,7 +101,7 @@ test('a trigger sets no limit: it runs a task as others have limited it', async 
   expect(await limits()).toEqual([{ places: 2, rate: null }])
 })
 
-test('a task whose limit stays waits for nobody who holds the gate, and one without a key touches no gate', async () => {
+test('a task that keeps its limit does not wait for the lock of the gate, and one without a key needs no gate', async () => {
   const { concurrencyKey, limitedTo } = aKey()
   await created(one, limitedTo(2))
   await created(other, { action: noop, schedule: hourly })
@@ -116,7 +116,7 @@ test('a task whose limit stays waits for nobody who holds the gate, and one with
   })
 })
 
-test('lists of tasks that set limits of the same keys in another order are all stored', async () => {
+test('concurrent bulk requests that set limits of the same keys in different order are all stored', async () => {
   const some = [aKey(), aKey(), aKey()]
   const lists = Array.from({ length: 8 }, (_, i) => {
     const tasks = some.map(({ limitedTo }) => limitedTo(i + 1))

@@ -50,7 +50,7 @@ test.each([
     'a body that does not end',
     'POST /v1/tasks HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n{',
   ],
-])('%s is cut off', async (_, text) => {
+])('%s gets 400 after the time limit', async (_, text) => {
   const socket = await open()
   // It goes on, so that only the time as a whole can end it.
   const drip = setInterval(() => socket.write('x'), 20)
@@ -62,14 +62,14 @@ test.each([
   expect(answer).toMatch(/^HTTP\/1\.1 400 .*was not received in time/s)
 })
 
-test('headers that are too large are refused as such', async () => {
+test('headers that are too large get 431', async () => {
   const socket = await open()
   socket.write(`GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-long: ${'x'.repeat(5_000)}\r\n\r\n`)
 
   expect(await heard(socket)).toMatch(/^HTTP\/1\.1 431 .*"code":"headers_too_large"/s)
 })
 
-test('a client that does not take its answers loses its connection', async () => {
+test('a client that does not read its answers loses its connection', async () => {
   const socket = await open()
   socket.pause()
   // More than what the system takes off our hands.
@@ -84,7 +84,7 @@ test('a client that does not take its answers loses its connection', async () =>
   expect(socket.bytesRead).toBeLessThan(8 * 1024 * 1024)
 })
 
-test('a caller has so many streams and no more, of all kinds together', async () => {
+test('a caller that exceeds the limit of open streams, of any kind, gets 429', async () => {
   const first = await follow('/v1/stream')
   const second = await follow('/v1/events')
   const third = await follow('/v1/stream')
@@ -98,7 +98,7 @@ test('a caller has so many streams and no more, of all kinds together', async ()
   for (const { end } of [second, third, fourth]) end()
 })
 
-test('a connection beyond the most is closed, and there is room again when another ends', async () => {
+test('a connection over the limit is closed, and another is accepted once one ends', async () => {
   const held = await Promise.all([open(), open(), open()])
 
   expect(await heard(await open())).toBe('')

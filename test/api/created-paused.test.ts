@@ -39,7 +39,7 @@ const createdBefore = (id: string, ms: number) =>
       updated_at = updated_at - make_interval(secs => ${ms / 1000}::float8)
     where id = ${id}`)
 
-test('a task can be created paused: nothing of it is due, and it says so', async () => {
+test('a task created paused is not due and shows the state paused', async () => {
   const task = await create()
 
   expect(task).toMatchObject({
@@ -56,7 +56,7 @@ test('a task can be created paused: nothing of it is due, and it says so', async
   expect(items).toMatchObject([{ action: 'task.create', after: { version: 1, paused: true } }])
 })
 
-test('one that is due at once does not run before it is resumed, and then it does', async () => {
+test('a task that is due at once does not run before it is resumed', async () => {
   const node = await startTestNode(database)
   const { body: task } = await node.request('POST', '/v1/tasks', { action, paused: true, maxRuns: 1 })
   const { body: other } = await node.request('POST', '/v1/tasks', { action })
@@ -73,7 +73,7 @@ test('one that is due at once does not run before it is resumed, and then it doe
   expect(await ledger(task.id)).toMatchObject({ isInOrder: true, counts: { ran: 1 } })
 })
 
-test('one that was due at once still runs after it was edited, and after its pause was given an end', async () => {
+test('a task that was due at once still runs after an edit and a new end of its pause', async () => {
   const task = await create({ schedule: { type: 'once', at: iso(now() - MINUTE) } })
   await edit(task.id, { priority: 3 })
   await act(task.id, 'pause', { until: iso(now() + MINUTE) })
@@ -90,7 +90,7 @@ test('one that was due at once still runs after it was edited, and after its pau
   expect(await historyOf(db, task.id)).toEqual([])
 })
 
-test('one that was due at once and is cancelled leaves a skip', async () => {
+test('a task that was due at once and is cancelled records a skip', async () => {
   const task = await create()
 
   await act(task.id, 'cancel')
@@ -100,7 +100,7 @@ test('one that was due at once and is cancelled leaves a skip', async () => {
   expect(await ledger(task.id)).toMatchObject({ isInOrder: true, counts: { skipped: 1 } })
 })
 
-test('what comes due later during the pause is passed over, as by any pause', async () => {
+test('occurrences that come due later in the pause are skipped, as in any pause', async () => {
   const once = await create({ schedule: { type: 'once', at: iso(now() + MINUTE) } })
   const grid = await create({ schedule: hourly, startAt: iso(now() + 2 * MINUTE), maxRuns: 2 })
   await createdBefore(once.id, 5 * MINUTE)
@@ -120,7 +120,7 @@ test('what comes due later during the pause is passed over, as by any pause', as
   expect(await agendaOf(db, grid.id)).toMatchObject([{ ordinal: 1 }])
 })
 
-test('a chain begins when it is resumed', async () => {
+test('a chain begins when the task is resumed', async () => {
   const task = await create({ schedule: { type: 'delay', interval: '1h' } })
 
   await act(task.id, 'resume')
@@ -131,7 +131,7 @@ test('a chain begins when it is resumed', async () => {
   expect(await historyOf(db, task.id)).toEqual([])
 })
 
-test('a task that only runs when triggered can be created paused, and triggered', async () => {
+test('a manual task can be created paused and triggered', async () => {
   const task = await create({ schedule: { type: 'manual' } })
 
   await act(task.id, 'trigger')
@@ -139,7 +139,7 @@ test('a task that only runs when triggered can be created paused, and triggered'
   expect(await shown(task.id)).toMatchObject({ state: 'paused', openRun: { state: 'pending' } })
 })
 
-test('some of the tasks that are created together can be paused', async () => {
+test('a bulk request can create some of its tasks paused', async () => {
   const { status, body } = await send('POST', '/v1/tasks/bulk', {
     tasks: [{ action, paused: true }, { action }, { action, paused: false, schedule: hourly }],
   })
@@ -154,7 +154,7 @@ test('some of the tasks that are created together can be paused', async () => {
   expect(rows.map(({ length }) => length)).toEqual([0, 1, 1])
 })
 
-test('PUT by key pauses the task that it creates, and leaves one that is there as it is', async () => {
+test('PUT by key pauses a task only when it creates the task', async () => {
   const put = (key: string, fields: object) =>
     send('PUT', `/v1/tasks/by-key/${key}`, { action, schedule: hourly, ...fields })
 
@@ -168,7 +168,7 @@ test('PUT by key pauses the task that it creates, and leaves one that is there a
   expect([resumed.status, resumed.body.state, resumed.body.version]).toEqual([200, 'scheduled', 1])
 })
 
-test('one that is replaced by one that runs at once runs when it is resumed', async () => {
+test('a paused task that is replaced by one that is due at once runs when it is resumed', async () => {
   const { body: task } = await send('PUT', '/v1/tasks/by-key/at-once', { action, paused: true })
   await createdBefore(task.id, MINUTE)
   await send('PUT', '/v1/tasks/by-key/at-once', { action })
@@ -181,7 +181,7 @@ test('one that is replaced by one that runs at once runs when it is resumed', as
   ])
 })
 
-test('an answer is repeated, and the same key with another word about the pause is refused', async () => {
+test('a repeated request gets the stored answer; the same key without paused is refused', async () => {
   const repeated = (body: object) =>
     send('POST', '/v1/tasks', { action, ...body }, { 'idempotency-key': 'once-and-for-all' })
 
@@ -194,7 +194,7 @@ test('an answer is repeated, and the same key with another word about the pause 
   expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
 })
 
-test('paused is no field of a task: no version has it, and no edit takes it', async () => {
+test('paused is not a field of the task: versions do not contain it and edits refuse it', async () => {
   const task = await create({ schedule: hourly })
   const before = await storedIn(db)
 

@@ -38,7 +38,7 @@ const status = (code: number) => ({
 const list = async (query: string) => (await node.request('GET', `/v1/dead-letters?${query}`)).body
 const groupsOf = async (query: string) => (await node.request('GET', `/v1/dead-letters/groups?${query}`)).body
 
-test('failures are put together by what went wrong, whatever differs from one to the next', async () => {
+test('failures are grouped by their cause, whatever details differ', async () => {
   const taskId = await create({ name: 'grouped' })
   const ids = await fail(taskId, [refusedBy(1), status(503), refusedBy(22), status(500), refusedBy(333)])
 
@@ -75,7 +75,7 @@ test('failures are put together by what went wrong, whatever differs from one to
   })
 })
 
-test('pages of dead letters lead through all of them', async () => {
+test('paging lists all dead letters', async () => {
   const taskId = await create()
   const ids = await fail(
     taskId,
@@ -93,7 +93,7 @@ test('pages of dead letters lead through all of them', async () => {
   expect(seen).toEqual(ids.toReversed())
 })
 
-test('what is dismissed leaves the list, by filter or one by one, and history keeps it', async () => {
+test('dismissed dead letters leave the list and stay in history', async () => {
   const taskId = await create()
   const ids = await fail(taskId, [refusedBy(1), refusedBy(2), status(500)])
   const fingerprint = (await groupsOf(`taskId=${taskId}`)).items[0].key
@@ -109,7 +109,7 @@ test('what is dismissed leaves the list, by filter or one by one, and history ke
   expect((await node.request('GET', `/v1/runs/${ids[0]}`)).body.state).toBe('permanently_failed')
 })
 
-test('a dead letter that is run again by itself leaves the list', async () => {
+test('a dead letter that is rerun alone leaves the list', async () => {
   const taskId = await create()
   const [id] = await fail(taskId, [refusedBy(1)])
 
@@ -135,7 +135,7 @@ const retriesOf = (ids: readonly string[]) =>
     }>`select retry_of as "retryOf" from run_retry where retry_of = any(${`{${ids.join(',')}}`}::uuid[])`,
   )
 
-test('dead letters are run again by filter, each once, and those of ended tasks are refused', async () => {
+test('a redrive by filter reruns each dead letter once, and refuses those of deleted tasks', async () => {
   const [living, dead] = [await create(), await create()]
   const ids = await fail(
     living,
@@ -157,7 +157,7 @@ test('dead letters are run again by filter, each once, and those of ended tasks 
   expect((await list(`taskId=${living}`)).items).toEqual([])
 })
 
-test('runs of a task that lets one be active at a time wait for one another', async () => {
+test('a redrive of a task with overlap skip runs its dead letters one after another', async () => {
   const taskId = await create({ overlap: 'skip' })
   const ids = await fail(taskId, [refusedBy(1), refusedBy(2), refusedBy(3)])
 
@@ -168,7 +168,7 @@ test('runs of a task that lets one be active at a time wait for one another', as
   expect(await retriesOf(ids)).toHaveLength(3)
 })
 
-test('a redrive keeps its rate, goes on when whoever works on it is gone, and can be cancelled', async () => {
+test('a redrive keeps its rate, continues after the loss of its node, and can be cancelled', async () => {
   const taskId = await create()
   const ids = await fail(
     taskId,

@@ -28,7 +28,7 @@ async function create(fields: Record<string, unknown> = {}) {
 }
 const edit = (id: string, fields: unknown, headers = {}) => send('PATCH', `/v1/tasks/${id}`, fields, headers)
 
-test('an edit changes what it names, merges settings member by member, and counts the version', async () => {
+test('an edit changes the named fields, merges settings member by member, and increments the version', async () => {
   const task = await create({
     name: 'old',
     owner: 'me',
@@ -55,7 +55,7 @@ test('an edit changes what it names, merges settings member by member, and count
   expect((await send('GET', `/v1/tasks/${task.id}`)).body).toEqual(body)
 })
 
-test('an edit is made only from the version it was meant for', async () => {
+test('an edit is applied only to the version in If-Match', async () => {
   const task = await create()
   await edit(task.id, { name: 'theirs' }, { 'if-match': '"1"' })
 
@@ -67,7 +67,7 @@ test('an edit is made only from the version it was meant for', async () => {
   expect(any.body).toMatchObject({ name: 'whatever', version: 3 })
 })
 
-test('of many edits from one version one is made', async () => {
+test('of several concurrent edits of one version one is applied', async () => {
   const task = await create()
 
   const answers = await Promise.all(
@@ -77,7 +77,7 @@ test('of many edits from one version one is made', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)])
 })
 
-test('an edit that leaves the timing alone keeps when the task is due, under the new version', async () => {
+test('an edit that keeps the schedule keeps the due instant, under the new version', async () => {
   const task = await create()
   const [before] = await agendaOf(db, task.id)
 
@@ -94,7 +94,7 @@ test('an edit that leaves the timing alone keeps when the task is due, under the
   expect(after?.runId).not.toBe(before?.runId)
 })
 
-test('a new schedule replaces what is not yet due', async () => {
+test('a new schedule replaces the next occurrence if it is not due yet', async () => {
   const task = await create()
 
   const { body } = await edit(task.id, { schedule: every('30s') })
@@ -106,7 +106,7 @@ test('a new schedule replaces what is not yet due', async () => {
   expect(await historyOf(db, task.id)).toEqual([])
 })
 
-test('a new schedule leaves what is due already to run, and follows it', async () => {
+test('a new schedule keeps an occurrence that is already due', async () => {
   const due = now() - 500
   const task = await create({ schedule: { ...every('1h'), anchor: iso(due) } })
   await moveWaiting(db, task.id, due)
@@ -119,7 +119,7 @@ test('a new schedule leaves what is due already to run, and follows it', async (
   expect(await historyOf(db, task.id)).toEqual([])
 })
 
-test('a task that becomes a one-off still runs what was due already', async () => {
+test('a task that becomes a one-off still runs its due occurrence as catch-up', async () => {
   const due = now() - 500
   const at = now() + MINUTE
   const task = await create({ schedule: { ...every('1h'), anchor: iso(due) } })
@@ -143,7 +143,7 @@ test('a one-off that is due runs once, however often it is edited', async () => 
   expect(await agendaOf(db, task.id)).toMatchObject([{ scheduledFor: due, ordinal: 1 }])
 })
 
-test('a chain never begins in an instant that the schedule before has used', async () => {
+test('a chain never begins at an instant that the old schedule has used', async () => {
   const task = await create()
   const ahead = now() + 5_000
   const skip = { runId: uuidv7(), taskId: task.id, projectId: DEFAULT_PROJECT_ID, version: 1, ordinal: 1 }
@@ -154,7 +154,7 @@ test('a chain never begins in an instant that the schedule before has used', asy
   expect(await agendaOf(db, task.id)).toMatchObject([{ scheduledFor: ahead + 1, version: 2 }])
 })
 
-test('a task that becomes manual is due no more', async () => {
+test('a task that becomes manual is no longer due', async () => {
   const task = await create()
 
   const { body } = await edit(task.id, { schedule: { type: 'manual' } })
@@ -163,7 +163,7 @@ test('a task that becomes manual is due no more', async () => {
   expect(await agendaOf(db, task.id)).toEqual([])
 })
 
-test('new bounds are kept: a later start, an earlier end, fewer runs', async () => {
+test('new bounds take effect: a later start, an earlier end', async () => {
   const task = await create()
   const startAt = now() + 48 * 60 * MINUTE
 
@@ -175,7 +175,7 @@ test('new bounds are kept: a later start, an earlier end, fewer runs', async () 
   expect((await edit(task.id, { endAt: null })).body.state).toBe('scheduled')
 })
 
-test('a row that is due but beyond the new number of runs is recorded as out of bounds', async () => {
+test('a due row beyond the new maxRuns is recorded as skipped, with the reason bounds', async () => {
   const task = await create({ maxRuns: 10 })
   const due = now()
   await moveWaiting(db, task.id, due)
@@ -189,7 +189,7 @@ test('a row that is due but beyond the new number of runs is recorded as out of 
   ])
 })
 
-test('a chain that waits counts its new interval from the end of its last run', async () => {
+test('a waiting chain counts its new interval from the end of its last run', async () => {
   const task = await create({ schedule: delay('10m') })
   const at = now() + 8 * MINUTE
   await moveWaiting(db, task.id, at)
@@ -211,7 +211,7 @@ test('a chain that waits counts its new interval from the end of its last run', 
   expect(shorter[0]?.scheduledFor).toBeLessThanOrEqual(answeredAt + CLOCKS_MS)
 })
 
-test('a chain whose run is active goes on after it, with the new interval and once', async () => {
+test('a chain with an active run continues once after it, with the new interval', async () => {
   const task = await create({ schedule: delay('10m') })
   await forceState(db, task.id, 'pending')
 
@@ -230,7 +230,7 @@ test('a chain whose run is active goes on after it, with the new interval and on
   ])
 })
 
-test('of several active runs one continues the chain that the task becomes', async () => {
+test('when a task becomes a chain, one of its active runs continues it', async () => {
   const task = await create({ overlap: 'allow' })
   await forceState(db, task.id, 'pending')
   await db.run({
@@ -258,7 +258,7 @@ test('a key names one task at a time', async () => {
   expect(free.body).toMatchObject({ key: 'one', version: 2 })
 })
 
-test('a task that was cancelled cannot be edited, resumed or replaced', async () => {
+test('a cancelled task cannot be edited, paused, resumed, triggered or replaced', async () => {
   const task = await create({ key: 'cancelled' })
   await send('POST', `/v1/tasks/${task.id}/cancel`)
 
@@ -276,7 +276,7 @@ test('a task that was cancelled cannot be edited, resumed or replaced', async ()
   }
 })
 
-test('an edit during a pause records what its old schedule passed over, and keeps the pause', async () => {
+test('an edit during a pause records the occurrences that the old schedule skipped, and keeps the pause', async () => {
   const task = await create({ schedule: every('1m') })
   await send('POST', `/v1/tasks/${task.id}/pause`)
   const pausedAt = Date.parse(task.createdAt) - 10 * MINUTE - 30_000
@@ -300,7 +300,7 @@ test('an edit during a pause records what its old schedule passed over, and keep
   expect(await agendaOf(db, task.id)).toMatchObject([{ version: 2, ordinal: 1 }])
 })
 
-test('replacing by key makes, then replaces all of the task', async () => {
+test('PUT by key creates the task, then replaces all of it', async () => {
   const made = await send('PUT', '/v1/tasks/by-key/mine', {
     action,
     schedule: every('1h'),
@@ -325,7 +325,7 @@ test('replacing by key makes, then replaces all of the task', async () => {
   expect((await send('GET', '/v1/tasks/by-key/mine')).body).toEqual(replaced.body)
 })
 
-test('replacing by key minds the version, and what must exist', async () => {
+test('PUT by key applies If-Match, also to a task that does not exist', async () => {
   const body = { action, schedule: every('1h') }
 
   expect((await send('PUT', '/v1/tasks/by-key/not-there', body, { 'if-match': '*' })).status).toBe(412)
@@ -336,7 +336,7 @@ test('replacing by key minds the version, and what must exist', async () => {
   expect((await send('PUT', '/v1/tasks/by-key/minded', changed, { 'if-match': '"1"' })).status).toBe(412)
 })
 
-test('of many who put one key one makes the task', async () => {
+test('of several concurrent PUTs of one key one creates the task', async () => {
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => send('PUT', '/v1/tasks/by-key/race', { action, schedule: every('1h') })),
   )
@@ -345,7 +345,7 @@ test('of many who put one key one makes the task', async () => {
   expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1)
 })
 
-test('a finished task lives again when an edit gives it an occurrence, and only then', async () => {
+test('a finished task is scheduled again only by an edit that gives it a new occurrence', async () => {
   const node = await startTestNode(database)
   const stateOf = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)).body.state
   const { body: once } = await node.request('POST', '/v1/tasks', {

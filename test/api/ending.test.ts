@@ -29,7 +29,7 @@ async function runningTask(fields: Record<string, unknown> = {}) {
   return { task, run }
 }
 
-test('a cancelled task is due no more and says so; cancelling twice is cancelling', async () => {
+test('a cancelled task is no longer due, and cancelling it again changes nothing', async () => {
   const { body: task } = await send('POST', '/v1/tasks', {
     action,
     schedule: { type: 'every', interval: '1h' },
@@ -44,7 +44,7 @@ test('a cancelled task is due no more and says so; cancelling twice is cancellin
   expect(await historyOf(still.db, task.id)).toEqual([])
 })
 
-test('what was due when the task was cancelled, and not yet fired, leaves a skip', async () => {
+test('an occurrence that is due but not fired when its task is cancelled is recorded as skipped', async () => {
   const { body: task } = await send('POST', '/v1/tasks', { action, schedule: later })
   const due = Date.now() - 500
   await moveWaiting(still.db, task.id, due)
@@ -70,7 +70,7 @@ test.each(['pending', 'retrying'] as const)('a %s run ends with its task', async
   expect(await historyOf(still.db, task.id)).toMatchObject([{ state: 'cancelled' }])
 })
 
-test('a manual run that was not fired yet ends with its task', async () => {
+test('a manual run that has not been fired ends with its task', async () => {
   const { body: task } = await send('POST', '/v1/tasks', { action, schedule: { type: 'manual' } })
   const { body: run } = await send('POST', `/v1/tasks/${task.id}/trigger`)
 
@@ -79,7 +79,7 @@ test('a manual run that was not fired yet ends with its task', async () => {
   expect((await send('GET', `/v1/runs/${run.id}`)).body).toMatchObject({ state: 'cancelled', attempts: [] })
 })
 
-test('cancelling a task stops what runs within seconds, and the chain with it', async () => {
+test('cancelling a task stops its running run within seconds and ends the chain', async () => {
   const { task, run } = await runningTask({ schedule: { type: 'delay', interval: '10ms' } })
 
   const startedAt = performance.now()
@@ -97,7 +97,7 @@ test('cancelling a task stops what runs within seconds, and the chain with it', 
   expect(await agendaOf(db, task.id)).toEqual([])
 })
 
-test('a run that is cancelled between attempts ends cancelled, and its attempt tells that it failed', async () => {
+test('a run that is cancelled between attempts ends cancelled, and its attempt stays failed', async () => {
   const sink = await startSink(() => ({ status: 503 }))
   const { body: task } = await request('POST', '/v1/tasks', {
     action: { type: 'ping', url: sink.url },
@@ -117,7 +117,7 @@ test('a run that is cancelled between attempts ends cancelled, and its attempt t
   })
 })
 
-test('an attempt that completes although its run was cancelled tells so', async () => {
+test('the attempt of a cancelled run keeps its outcome, completed or cancelled', async () => {
   const { task, run } = await runningTask({ action: { type: 'sleep', duration: '2s' } })
   await db.run({ text: 'update agenda set cancel_at = now() where run_id = $1', values: [run.id] })
 
@@ -181,7 +181,7 @@ test('a run that has ended cannot be cancelled', async () => {
   })
 })
 
-test('a deleted task is gone for its users, gives its key back, and leaves its history in the table', async () => {
+test('a deleted task is no longer found, its key is free, and its history stays', async () => {
   const { task, run } = await runningTask({ key: 'again', schedule: { type: 'delay', interval: '10ms' } })
 
   const deleted = await request('DELETE', `/v1/tasks/${task.id}`)
@@ -217,7 +217,7 @@ test('a cancelled task keeps its key until it is deleted', async () => {
   expect(free.status).toBe(201)
 })
 
-test('a run that is claimed while its task is cancelled does not escape', async () => {
+test('a run that is claimed while its task is cancelled does not complete', async () => {
   for (let i = 0; i < 20; i++) {
     const { body: task } = await request('POST', '/v1/tasks', { action })
     await new Promise((resolve) => setTimeout(resolve, i % 7))

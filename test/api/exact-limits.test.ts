@@ -42,7 +42,7 @@ test.each([
     (i: number) =>
       send('PATCH', `/v1/targets/${encodeURIComponent(`https://more-${i}.example.com`)}`, { limit: 3 }),
   ],
-] as const)('of %s there are no more than %i', async (_, limit, fill, add) => {
+] as const)('concurrent requests never exceed the limit of %s: %i', async (_, limit, fill, add) => {
   await db.run(fill(limit - LEFT))
 
   const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => add(i)))

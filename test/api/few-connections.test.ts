@@ -20,7 +20,7 @@ const action = { type: 'sleep', duration: '0s' }
 const schedule = { type: 'manual' }
 const several = Array.from({ length: AT_ONCE }, (_, i) => i)
 
-test('more bulk requests than connections are stored, each in queues of its own', async () => {
+test('more bulk requests than connections are stored, each with a new queue', async () => {
   const answers = await Promise.all(
     several.map((i) => send('POST', '/v1/tasks/bulk', { tasks: [{ action, schedule, queue: `bulk-${i}` }] })),
   )
@@ -28,7 +28,7 @@ test('more bulk requests than connections are stored, each in queues of its own'
   expect(answers.map(({ status }) => status)).toEqual(several.map(() => 201))
 })
 
-test('more edits than connections move their tasks to queues of their own', async () => {
+test('more edits than connections each move a task to a new queue', async () => {
   const ids = await Promise.all(
     several.map(async () => (await send('POST', '/v1/tasks', { action, schedule })).body.id),
   )
@@ -40,7 +40,7 @@ test('more edits than connections move their tasks to queues of their own', asyn
   expect(answers.map(({ status }) => status)).toEqual(several.map(() => 200))
 })
 
-test('more triggers than connections, each with an override that names a queue', async () => {
+test('more triggers than connections are accepted, each with a new queue as override', async () => {
   const tasks = await Promise.all(
     several.map(
       async () => (await send('POST', '/v1/tasks', { action, schedule, overlap: 'allow' })).body.id,

@@ -22,7 +22,7 @@ const plain = (key: string) => ({
   schedule,
 })
 
-test('PUT by key replaces every field: what it does not name goes back to its default', async () => {
+test('PUT by key replaces every field and resets omitted fields to their defaults', async () => {
   const full = await send('PUT', '/v1/tasks/by-key/sample', SAMPLES)
 
   const replaced = await send('PUT', '/v1/tasks/by-key/sample', { action, schedule })
@@ -42,7 +42,7 @@ test('PUT by key takes every field as it is given', async () => {
   expect(fieldsOf(replaced.body)).toEqual({ ...SAMPLES, key: 'taken' })
 })
 
-test.each(NAMES)('PATCH of %s changes it and nothing else, and the version says so', async (name) => {
+test.each(NAMES)('PATCH of %s changes only this field, and the version lists the change', async (name) => {
   const { body: task } = await send('POST', '/v1/tasks', { action, schedule, key: `before-${name}` })
   const value = name === 'key' ? `after-${name}` : SAMPLES[name]
 
@@ -66,7 +66,7 @@ test('a rollback brings every field back', async () => {
   expect(fieldsOf(body)).toEqual({ ...SAMPLES, key: 'back' })
 })
 
-test('the OpenAPI document describes every field, wherever a task goes in or out', async () => {
+test('the OpenAPI document describes every field of a task, in requests and responses', async () => {
   const { body: document } = await send('GET', '/openapi.json')
   const { CreateTaskInput, EditTaskInput, Task } = document.components.schemas
 

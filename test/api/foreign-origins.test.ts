@@ -34,7 +34,7 @@ const UNASKED = [
   'multipart/form-data; boundary=x',
 ]
 
-test.each(writes)('$method $path refuses pages of other sites, and says so', async (operation) => {
+test.each(writes)('$method $path refuses pages of other sites and documents the 403', async (operation) => {
   const { method, url, responses } = operation
   const before = await storedIn(database.db)
 
@@ -51,7 +51,7 @@ test.each(writes)('$method $path refuses pages of other sites, and says so', asy
   expect(Object.keys(responses)).toContain('403')
 })
 
-test.each(reads)('GET $path can be read by no other site', async ({ url }) => {
+test.each(reads)('the response to GET $path cannot be read by other sites', async ({ url }) => {
   const { headers } = await send('GET', url, undefined, EVIL)
 
   expect(headers).toMatchObject({
@@ -70,7 +70,7 @@ test.each([
   '/openapi.json',
   '/nothing',
   '/v1/tasks/%zz',
-])('%s is shown inside no page of another site, and read by none', async (url) => {
+])('%s can be neither framed nor read by pages of other sites', async (url) => {
   const { headers } = await send('GET', url, undefined, EVIL)
 
   expect(headers).toMatchObject({
@@ -85,7 +85,7 @@ test.each([
   expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
 })
 
-test('a page of an origin that was named may read what it asks for, without cookies', async () => {
+test('a page of an allowed origin can read responses, without cookies', async () => {
   const named = { origin: PROXY, 'sec-fetch-site': 'cross-site' }
 
   const asked = await send('OPTIONS', '/v1/tasks', undefined, {
@@ -113,7 +113,7 @@ test('a page of an origin that was named may read what it asks for, without cook
   }
 })
 
-test('a browser that asks for any other page is told nothing', async () => {
+test('a preflight request from an origin that is not allowed gets no CORS headers', async () => {
   const { status, headers } = await send('OPTIONS', '/v1/tasks', undefined, {
     ...EVIL,
     'access-control-request-method': 'POST',
@@ -146,7 +146,7 @@ test.each<[string, Record<string, string>]>([
   ['a name that begins like an allowed one', { origin: `${PROXY}.evil.example` }],
   ['an extension', { origin: 'chrome-extension://abcdefgh', 'sec-fetch-site': 'none' }],
   ['a value that nobody knows', { 'sec-fetch-site': 'neighbour' }],
-])('a page of %s changes nothing', async (_, headers) => {
+])('a page of %s cannot change anything', async (_, headers) => {
   expect((await send('POST', '/v1/queues/default/pause', undefined, headers)).body.code).toBe(
     'foreign_origin',
   )
@@ -160,11 +160,11 @@ test.each<[string, Record<string, string>]>([
   ['the dashboard behind a proxy that was named, in an old browser', { origin: PROXY }],
   ['a page of an origin that was named', { origin: PROXY, 'sec-fetch-site': 'cross-site' }],
   ['somebody who typed the address', { 'sec-fetch-site': 'none' }],
-])('%s may change things', async (_, headers) => {
+])('%s can make changes', async (_, headers) => {
   expect((await send('POST', '/v1/schedules/preview', { schedule: 'every 5m' }, headers)).status).toBe(200)
 })
 
-test('a stream can be followed by no other site', async () => {
+test('another site cannot follow a stream', async () => {
   const head = await new Promise<Record<string, unknown>>((resolve, reject) => {
     const request = ask(`${node.url}/v1/stream`, { headers: EVIL }, (answer) => {
       resolve(answer.headers)
@@ -178,7 +178,7 @@ test('a stream can be followed by no other site', async () => {
   expect(Object.keys(head).filter((name) => name.startsWith('access-control'))).toEqual([])
 })
 
-test('a running node refuses foreign pages, and lets its own and the named proxy in', async () => {
+test('a running node refuses pages of other sites, and accepts its own pages and the allowed origin', async () => {
   const pause = (headers: Record<string, string>) =>
     fetch(`${node.url}/v1/queues/default/pause`, { method: 'POST', headers })
   const own = new URL(node.url).origin

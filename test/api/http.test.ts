@@ -27,7 +27,7 @@ function speak(text: string): Promise<string> {
   })
 }
 
-test('an unknown address is a problem document', async () => {
+test('an unknown path gets a problem document', async () => {
   const { status, headers, body } = await send('GET', '/v1/taks?x=1')
 
   expect(status).toBe(404)
@@ -42,7 +42,7 @@ test('an unknown address is a problem document', async () => {
 test.each([
   ['/v1/audit?limit=1', '/v1/findings'],
   ['/v1/project', '/v1/projects/default'],
-])('the former path %s names %s', async (former, path) => {
+])('the answer for the former path %s names %s', async (former, path) => {
   const { status, body } = await send('GET', former)
   const now = await send('GET', path)
 
@@ -58,7 +58,7 @@ test.each([
   ['PUT', '/v1/schedules/preview', 'POST, OPTIONS'],
   ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
   ['DELETE', '/tasks', 'GET, HEAD, POST, OPTIONS'],
-])('%s %s is answered 405 with what is allowed', async (method, url, allow) => {
+])('%s %s gets 405 with the allowed methods', async (method, url, allow) => {
   const { status, headers, body } = await send(method, url)
 
   expect(status).toBe(405)
@@ -66,7 +66,7 @@ test.each([
   expect(body).toMatchObject({ code: 'method_not_allowed', status: 405 })
 })
 
-test('OPTIONS tells what is allowed, and lets no other origin in', async () => {
+test('OPTIONS lists the allowed methods and grants other origins no access', async () => {
   const known = await send('OPTIONS', '/v1/tasks', undefined, { origin: 'https://evil.example' })
   const unknown = await send('OPTIONS', '/v1/nothing')
 
@@ -86,7 +86,7 @@ test('HEAD is GET without the body', async () => {
 })
 
 test.each(['/v1/tasks', '/v1/nothing', '/tasks', '/healthz', '/readyz', '/openapi.json', '/v1/tasks/%zz'])(
-  'nothing of %s is kept by caches or guessed at by browsers',
+  'responses of %s forbid caching and content sniffing',
   async (url) => {
     const { headers } = await send('GET', url)
 
@@ -118,7 +118,7 @@ test.each([
   expect(JSON.parse(body)).toMatchObject({ code: 'malformed_request', status: 400 })
 })
 
-test('a body that is announced too large is refused before it is sent', async () => {
+test('a body that is too large by its Content-Length is refused before it is sent', async () => {
   const answer = await speak(
     'POST /v1/tasks HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2000000\r\nconnection: close\r\n\r\n',
   )
@@ -127,11 +127,11 @@ test('a body that is announced too large is refused before it is sent', async ()
   expect(answer).toContain('The body must not be larger than 1048576 bytes.')
 })
 
-test('a request without Host is turned away', async () => {
+test('a request without Host gets 421', async () => {
   expect(await speak('GET /v1/tasks HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 421/)
 })
 
-test('a connection on which nothing was asked ends without a word, one with half a request is told', async () => {
+test('an idle connection is closed silently, and one with half a request gets 400', async () => {
   const server = createServer({ requestTimeout: 100, headersTimeout: 100, connectionsCheckingInterval: 20 })
   server.on('clientError', answerUnreadable)
   server.listen(0, '127.0.0.1')
@@ -159,7 +159,7 @@ test('the server is alive and ready', async () => {
   expect((await send('GET', '/readyz')).body).toEqual({ status: 'ready', code: null, reasons: [] })
 })
 
-test('without its database the server lives, is not ready, and asks to come again', async () => {
+test('without its database the server is alive, is not ready, and sends Retry-After', async () => {
   const url = 'postgres://nobody@127.0.0.1:1/nothing'
   const db = new Database({ url, applicationName: 'test', maxConnections: 1, statementTimeoutMs: 1_000 })
   const { send: ask } = await createTestApp({ db })
@@ -178,7 +178,7 @@ test('without its database the server lives, is not ready, and asks to come agai
   expect((await ask('POST', '/tasks', { command: '1s' })).status).toBe(500)
 })
 
-test('the documentation page loads from this server and nowhere else', async () => {
+test('the documentation page loads only from this server', async () => {
   const page = await send('GET', '/docs/')
 
   expect(page.status).toBe(200)
@@ -196,7 +196,7 @@ test('the documentation page loads from this server and nowhere else', async () 
   expect(script.text.length).toBeGreaterThan(1_000_000)
 })
 
-test('the documentation page finds the document, and /docs finds the page', async () => {
+test('the documentation page finds the OpenAPI document, and /docs redirects to the page', async () => {
   const page = await send('GET', '/docs/')
   const [, url = ''] = /"url": "([^"]+)"/.exec(page.text) ?? []
   const { pathname } = new URL(url, 'http://localhost/docs/')
@@ -205,7 +205,7 @@ test('the documentation page finds the document, and /docs finds the page', asyn
   expect(await send('GET', '/docs')).toMatchObject({ status: 301, headers: { location: '/docs/' } })
 })
 
-test('a server stops at once though a client has made a connection and says nothing', async () => {
+test('a server stops at once despite open connections without a complete request', async () => {
   const node = await startOneNode(await createTestDatabase(), { roles: 'api' })
   const { port } = new URL(node.url)
   const silent = connect(Number(port), '127.0.0.1')

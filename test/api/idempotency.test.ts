@@ -72,7 +72,7 @@ test('a repeated trigger is answered with the same bytes, and nothing is done tw
   expect(await countRows(task.id)).toBe(1)
 })
 
-test('a repetition is answered also when the request would be refused by now', async () => {
+test('a repeated request gets its answer even if it would be refused by now', async () => {
   const at = new Date(Date.now() - 3_600_000 + 300).toISOString()
   const request = { action, schedule: { type: 'once', at }, misfire: { window: '1h' }, key: 'only one' }
   const first = await send('POST', '/v1/tasks', request, keyed('too-late'))
@@ -84,7 +84,7 @@ test('a repetition is answered also when the request would be refused by now', a
   expect(again.text).toBe(first.text)
 })
 
-test('a repeated trigger is answered also when its task is gone', async () => {
+test('a repeated trigger gets its answer even if the task has been deleted', async () => {
   const { body: task } = await send('POST', '/v1/tasks', { action, schedule: { type: 'manual' } })
   const first = await send('POST', `/v1/tasks/${task.id}/trigger`, undefined, keyed('gone'))
   await send('DELETE', `/v1/tasks/${task.id}`)
@@ -145,7 +145,7 @@ test('an answer is kept for a day', async () => {
   expect(old.headers['idempotent-replayed']).toBeUndefined()
 })
 
-test('of many requests with one key on two nodes one does it, and all get its answer', async () => {
+test('of many requests with one key on two nodes one is carried out, and all get its answer', async () => {
   const nodes = [await startTestNode(database), await startTestNode(database)]
   const { body: task } = await send('POST', '/v1/tasks', { action, schedule: { type: 'manual' } })
   const sleep = { type: 'sleep', duration: '0s' }
@@ -189,7 +189,7 @@ test.each([
     422,
   ],
 ])(
-  'a repeated POST %s makes one task, and the key is refused for another',
+  'a repeated POST %s creates one task, and its key is refused for another request',
   async (path, given, other, refused) => {
     const first = await send('POST', path, given, keyed(`of-${path}`))
     const before = await countTasks()

@@ -12,7 +12,7 @@ const create = async (name: string) => {
   return (await node.request('POST', '/v1/tasks', task)).body
 }
 
-test('a task is found by enough of its id, in any case and without dashes', async () => {
+test('a task is found by a prefix of its id, in upper or lower case, with or without dashes', async () => {
   const { id } = await create('alone')
   const expected = { items: [{ id, type: 'task', name: 'alone' }], hasMore: false }
 
@@ -36,7 +36,7 @@ test('a run is found while it is live and after it has ended', async () => {
   await node.request('POST', `/v1/runs/${live}/cancel`)
 })
 
-test('of many candidates ten are told, and a prefix that is none is refused', async () => {
+test('at most ten candidates are listed, and an invalid prefix is refused', async () => {
   await Promise.all(Array.from({ length: 12 }, (_, i) => create(`many ${i}`)))
   const all: string[] = (await node.request('GET', '/v1/tasks?limit=100')).body.items.map(
     ({ id }: { id: string }) => id,

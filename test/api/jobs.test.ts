@@ -214,7 +214,7 @@ test.each<[string, string, unknown, string]>([
   expect(await storedIn(db)).toBe(before)
 })
 
-test('a schedule that has no form is answered with those there are', async () => {
+test('the error for an invalid schedule lists the valid forms', async () => {
   const answer = await send('POST', '/submit_job', {
     user_id: 'a',
     schedule: 'every now and then',

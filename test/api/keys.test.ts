@@ -29,7 +29,7 @@ const admin: string = first.body.key
 const aKey = async (fields: Record<string, unknown>) =>
   (await ask(admin, 'POST', '/v1/keys', { name: 'test', project: 'default', ...fields })).body
 
-test('a server on loopback is open until the first key exists, and then on every node', async () => {
+test('a server on loopback needs no key until the first one exists, then every node needs one', async () => {
   await eventually(async () => (await other.request('GET', '/v1/tasks')).status === 401)
   const elapsedMs = performance.now() - firstAt
   const refused = await node.request('GET', '/v1/tasks')
@@ -47,7 +47,7 @@ test('a server on loopback is open until the first key exists, and then on every
   expect(answered.body).toMatchObject({ isOpen: false })
 })
 
-test('what is public needs no key, and unknown paths tell nothing', async () => {
+test('public paths need no key, and unknown paths get 404', async () => {
   const paths = ['/healthz', '/readyz', '/openapi.json', '/docs/']
   const answers = await Promise.all(paths.map((path) => fetch(node.url + path)))
   const unknown = await node.request('GET', '/v1/unknown')
@@ -57,13 +57,13 @@ test('what is public needs no key, and unknown paths tell nothing', async () => 
   expect(unknown.status).toBe(404)
 })
 
-test('a refusal comes before the body is read', async () => {
+test('a request without a key is refused before its body is parsed', async () => {
   const refused = await node.request('POST', '/v1/tasks', 'no JSON at all')
 
   expect(refused.status).toBe(401)
 })
 
-test('the role decides what a key can do, and the refusal names the role that could', async () => {
+test('a key can do what its role allows, and the refusal names the necessary role', async () => {
   const task = { action: { type: 'sleep', duration: '0s' }, schedule: { type: 'manual' } }
   const { key: viewer } = await aKey({ role: 'viewer' })
   const { key: operator } = await aKey({ role: 'operator' })
@@ -93,7 +93,7 @@ test('the role decides what a key can do, and the refusal names the role that co
   expect(answers[4]?.body.detail).toBe('This request needs the role viewer of the installation.')
 })
 
-test('nobody makes a key that reaches farther than their own', async () => {
+test('a key cannot create a key with wider access than itself', async () => {
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
   const limits = { queues: ['a', 'b'], networks: ['127.0.0.0/8'], expiresAt }
   const { key } = await aKey({ role: 'admin', ...limits })
@@ -133,7 +133,7 @@ test('a key that is limited to networks is refused from others', async () => {
   })
 })
 
-test('a revoked key ends everywhere within two seconds, with eighty streams and twenty waiting workers', async () => {
+test('a revoked key ends on all nodes within two seconds, with 80 streams and 20 waiting claims', async () => {
   const { id, key } = await aKey({ role: 'admin' })
   const register = { handlers: ['h'] }
   const tokens: string[] = []
@@ -188,7 +188,7 @@ test('a revoked key ends everywhere within two seconds, with eighty streams and 
   expect((await ask(admin, 'GET', `/v1/keys/${id}`)).body).toMatchObject({ state: 'revoked' })
 })
 
-test('a revoked key loses its uploads and downloads together with its streams', async () => {
+test('a revoked key loses its uploads, downloads and streams', async () => {
   const { id, key } = await aKey({ role: 'admin' })
   const aFile = async (name: string) => (await ask(key, 'POST', '/v1/files', { name })).body
   const [large, slow] = [await aFile('large'), await aFile('slow')]
@@ -232,7 +232,7 @@ test('a revoked key loses its uploads and downloads together with its streams', 
   expect(await Promise.all([...ends, uploaded])).toEqual(['cut off', 'cut off', 'cut off'])
 })
 
-test('a rotated key is good beside its successor for the overlap', async () => {
+test('a rotated key stays valid beside its successor during the overlap', async () => {
   const { id, key } = await aKey({ role: 'viewer', queues: ['a'] })
 
   const rotated = await ask(admin, 'POST', `/v1/keys/${id}/rotate`, { overlap: '1h' })
@@ -250,7 +250,7 @@ test('a rotated key is good beside its successor for the overlap', async () => {
   expect((await ask(atOnce.body.key, 'GET', '/v1/tasks')).status).toBe(200)
 })
 
-test('nobody rotates a key that reaches farther than their own', async () => {
+test('a key cannot rotate a key with wider access than itself', async () => {
   const { id: unlimited } = await aKey({ role: 'admin' })
   const { id: wider } = await aKey({ role: 'viewer', queues: ['a', 'b'] })
   const { id: within } = await aKey({ role: 'viewer', queues: ['a'], networks: ['127.0.0.1'] })
@@ -274,7 +274,7 @@ test('nobody rotates a key that reaches farther than their own', async () => {
   ])
 })
 
-test('the number of keys is exact, whoever adds some at the same time', async () => {
+test('concurrent requests never exceed the limit of keys', async () => {
   await ask(admin, 'POST', '/v1/projects', { name: 'full' })
   await database.db.run(sql`
     insert into api_key (id, project_id, name, role, hash, hint)
@@ -300,7 +300,7 @@ test('the number of keys is exact, whoever adds some at the same time', async ()
   expect(await rotate(made[1]?.body.id)).toMatchObject({ status: 409, body: { code: 'too_many_keys' } })
 })
 
-test('keys are listed without themselves, newest first and page by page', async () => {
+test('keys are listed without their secrets, newest first, page by page', async () => {
   await aKey({ role: 'viewer', name: 'last' })
 
   const { body: page } = await ask(admin, 'GET', '/v1/keys?limit=2')
@@ -313,7 +313,7 @@ test('keys are listed without themselves, newest first and page by page', async 
   expect(text).not.toMatch(/bf_\w{40}/)
 })
 
-test('a key that is limited to queues leaves tasks and runs of others alone', async () => {
+test('a key that is limited to queues cannot change tasks and runs of other queues', async () => {
   const { key } = await aKey({ role: 'admin', queues: ['a'] })
   const task = { action: { type: 'sleep', duration: '0s' }, schedule: { type: 'manual' } }
   const own = (await ask(key, 'POST', '/v1/tasks', { ...task, queue: 'a' })).body.id

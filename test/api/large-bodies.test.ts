@@ -24,7 +24,7 @@ async function announce(url: string, bytes: number) {
   return socket
 }
 
-test('a large request waits while others are worked on, and one of ordinary size does not', async () => {
+test('a large request waits until memory for bodies is free, and small requests do not', async () => {
   const node = await startOneNode(await createTestDatabase())
   const first = [await announce(node.url, 31 * MIB), await announce(node.url, 32 * MIB)]
   for (let i = 0; i < 5; i++) await node.request('GET', '/healthz')

@@ -43,7 +43,7 @@ const every10s = (from: number, to: number) =>
 
 const ledgerOf = async (id: string, query = '') => (await send('GET', `/v1/tasks/${id}/ledger${query}`)).body
 
-test('everything that ran is accounted for, and what lies ahead is seen', async () => {
+test('completed, due and upcoming occurrences are accounted for', async () => {
   const { id, madeAt } = await aTaskOf(100 * S)
   const next = madeAt + 80 * S
   await ran(id, every10s(madeAt, next - 10 * S))
@@ -60,7 +60,7 @@ test('everything that ran is accounted for, and what lies ahead is seen', async 
   expect(ledger.items[0].runIds).toHaveLength(1)
 })
 
-test('a row that was lost, an occurrence without a run and one with two are found', async () => {
+test('lost rows and occurrences without a run are missing, and one with two runs is doubled', async () => {
   const { id, madeAt } = await aTaskOf(100 * S)
   const instants = every10s(madeAt, madeAt + 60 * S)
   await ran(
@@ -82,7 +82,7 @@ test('a row that was lost, an occurrence without a run and one with two are foun
   expect(ledger.accounted).toBe(ledger.expected - ledger.counts.missing)
 })
 
-test('a pause is accounted for while it lasts, when it is over, and across an edit', async () => {
+test('a pause is accounted for while it lasts, afterwards, and across an edit', async () => {
   await betweenInstants()
   const { id, madeAt } = await aTaskOf(100 * S)
   await ran(id, every10s(madeAt, madeAt + 20 * S))
@@ -129,7 +129,7 @@ const every7s = { type: 'every', interval: '7s', anchor: '2026-01-01T00:00:00Z' 
 const inShort = (ledger: { items: { state: string; reason: string | null; count: number }[] }) =>
   ledger.items.map(({ state, reason, count }) => [state, reason, count])
 
-test('an edit ends the instants of one version and begins those of the next, also with rows that are due', async () => {
+test('an edit with due rows skips the older ones, runs the last as catch-up, and starts the new schedule', async () => {
   const { id, first, missed } = await overdue({ agoMs: 45 * S })
   await send('PATCH', `/v1/tasks/${id}`, { schedule: every7s })
   const editedAt = Date.now()
@@ -159,7 +159,7 @@ test.each([
   ['skip', {}, 'misfire', 0],
   ['fail', {}, 'misfire', 0],
 ] as const)(
-  'an edit in an outage makes of what was missed what %s %o says',
+  'an edit during an outage treats missed occurrences by the policy %s %o',
   async (policy, more, reason, runs) => {
     const misfire = { policy, ...more }
     const { id, missed } = await overdue({ agoMs: 125 * S, isWatched: false, misfire, maxRuns: 100 })
@@ -185,7 +185,7 @@ test.each([
   ['skip', 1],
   ['fail', 1],
 ] as const)(
-  'an edit within the grace of an outage lets what %s says run, and the rest misfire',
+  'an edit within the grace of an outage writes catch-up runs under every policy: %s',
   async (policy, runs) => {
     const every2s = { type: 'every', interval: '2s', anchor: '2026-01-01T00:00:00Z' }
     const { id } = await aTaskOf(60 * S, { schedule: every2s, misfire: { policy } })
@@ -208,7 +208,7 @@ test.each([
   },
 )
 
-test('a pause gives up what makes up for an outage, and accounts for each of it', async () => {
+test('a pause skips the catch-up runs of an outage and accounts for each', async () => {
   const misfire = { policy: 'run_all' }
   const { id, missed } = await overdue({ agoMs: 125 * S, isWatched: false, misfire })
   await send('PATCH', `/v1/tasks/${id}`, { schedule: every7s })
@@ -222,7 +222,7 @@ test('a pause gives up what makes up for an outage, and accounts for each of it'
   )
 })
 
-test('a failure that speaks for a stretch accounts for what it covers of a part of it', async () => {
+test('a failure for a range of missed occurrences accounts for any part of the range', async () => {
   const misfire = { policy: 'fail' }
   const { id, first } = await overdue({ agoMs: 125 * S, isWatched: false, misfire })
   await send('PATCH', `/v1/tasks/${id}`, { schedule: every7s })
@@ -238,7 +238,7 @@ test('a failure that speaks for a stretch accounts for what it covers of a part 
   })
 })
 
-test('an edit that leaves the instants as they are leaves what was missed to the scheduler', async () => {
+test('an edit that keeps the schedule leaves missed occurrences to the scheduler', async () => {
   const { id, first } = await overdue({ agoMs: 125 * S, isWatched: false })
 
   await send('PATCH', `/v1/tasks/${id}`, { maxRuns: 50, misfire: { policy: 'skip' } })
@@ -247,7 +247,7 @@ test('an edit that leaves the instants as they are leaves what was missed to the
   expect(await ledgerOf(id)).toMatchObject({ isInOrder: true })
 })
 
-test('a pause that should have ended is over for whoever edits, pauses, resumes or cancels the task', async () => {
+test('a pause whose end has passed is over for an edit, pause, resume or cancellation of the task', async () => {
   const acts = [
     (id: string) => send('PATCH', `/v1/tasks/${id}`, { schedule: every7s }),
     (id: string) => send('POST', `/v1/tasks/${id}/pause`),
@@ -277,7 +277,7 @@ test('a pause that should have ended is over for whoever edits, pauses, resumes 
   }
 })
 
-test('what was to be skipped and nobody got to is accounted for, whatever is done to the task then', async () => {
+test('due occurrences under skip-next are accounted for after an edit, pause, undo or cancellation', async () => {
   const acts = [
     (id: string) => send('PATCH', `/v1/tasks/${id}`, { schedule: every7s }),
     (id: string) => send('POST', `/v1/tasks/${id}/pause`),
@@ -305,7 +305,7 @@ test('what was to be skipped and nobody got to is accounted for, whatever is don
   }
 })
 
-test('a version that was given what is to be skipped ends with the one after it', async () => {
+test('a version with skip-next ends when the next version begins', async () => {
   const { id } = await aTaskOf(0)
   await send('POST', `/v1/tasks/${id}/skip-next`, { count: 3 })
   await send('PATCH', `/v1/tasks/${id}`, { name: 'renamed' })
@@ -317,7 +317,7 @@ test('a version that was given what is to be skipped ends with the one after it'
   expect(ledger.items.filter(({ at }: { at: string }) => Date.parse(at) > Date.now())).toEqual([])
 })
 
-test('what a cancelled task still owed is accounted for, and nothing is owed after', async () => {
+test('a cancelled task accounts for its due occurrences and has none afterwards', async () => {
   const { id, madeAt } = await aTaskOf(60 * S)
   await moveWaiting(db, id, madeAt + 10 * S)
   await send('POST', `/v1/tasks/${id}/cancel`)
@@ -328,7 +328,7 @@ test('what a cancelled task still owed is accounted for, and nothing is owed aft
   expect(ledger.items).toMatchObject([{ state: 'skipped', reason: 'cancelled' }])
 })
 
-test('what a pause had passed over when the task was cancelled is accounted for', async () => {
+test('occurrences in a pause before a cancellation are accounted for', async () => {
   const { id, madeAt } = await aTaskOf(60 * S)
   await moveWaiting(db, id, Date.now() + 5 * S)
   await send('POST', `/v1/tasks/${id}/pause`)
@@ -341,7 +341,7 @@ test('what a pause had passed over when the task was cancelled is accounted for'
   expect(ledger.items).toMatchObject([{ state: 'skipped', reason: 'paused', at: iso(madeAt + 10 * S) }])
 })
 
-test('a skip that began before the stretch accounts for what it covers of it', async () => {
+test('a skip that began before the requested range accounts for its part of the range', async () => {
   const { id, madeAt } = await aTaskOf(100 * S)
   await moveWaiting(db, id, madeAt + 10 * S)
   await send('POST', `/v1/tasks/${id}/pause`)
@@ -352,7 +352,7 @@ test('a skip that began before the stretch accounts for what it covers of it', a
   expect(ledger.items[0]).toMatchObject({ state: 'skipped', reason: 'paused', at: iso(madeAt + 50 * S) })
 })
 
-test('nothing is owed after the last run of maxRuns, also when that made up for an outage', async () => {
+test('nothing is expected after the last run of maxRuns, even if that was a catch-up run', async () => {
   const { id, madeAt } = await aTaskOf(100 * S, { maxRuns: 2 })
   await ran(id, [madeAt + 10 * S, madeAt + 20 * S])
   await db.run(sql`update run set kind = 'catchup' where task_id = ${id} and ordinal = 2`)
@@ -363,7 +363,7 @@ test('nothing is owed after the last run of maxRuns, also when that made up for 
   expect(ledger).toMatchObject({ isInOrder: true, expected: 0 })
 })
 
-test('what history has forgotten is not called missing', async () => {
+test('occurrences older than the history are not missing', async () => {
   const { id } = await aTaskOf(20 * DAY_MS, {
     schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:00:00Z' },
   })
@@ -374,7 +374,7 @@ test('what history has forgotten is not called missing', async () => {
   expect(Date.parse(ledger.items[0].at)).toBeGreaterThanOrEqual(Date.parse(ledger.historyFrom))
 })
 
-test('what the retention of the project has deleted is not called missing either', async () => {
+test('occurrences deleted by the retention of the project are not missing', async () => {
   const hourly = { schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:00:00Z' } }
   const { id, madeAt } = await aTaskOf(4 * DAY_MS, hourly)
   const { id: over } = await aTaskOf(4 * DAY_MS, { ...hourly, maxRuns: 3 })
@@ -405,7 +405,7 @@ test('what the retention of the project has deleted is not called missing either
   })
 })
 
-test('a stretch that holds too much is refused with the largest that does not', async () => {
+test('a range with too many occurrences is refused, and the answer names the largest possible range', async () => {
   const { id } = await aTaskOf(2 * DAY_MS)
   const from = Date.now() - 2 * DAY_MS + 60 * S
 
@@ -418,7 +418,7 @@ test('a stretch that holds too much is refused with the largest that does not', 
   expect(answered.expected).toBe(10_000)
 })
 
-test('without a beginning a task that is due very often answers for less than a day', async () => {
+test('without from, the ledger of a very frequent task covers less than a day', async () => {
   const { id } = await aTaskOf(2 * DAY_MS, {
     schedule: { type: 'every', interval: '1s', anchor: '2026-01-01T00:00:00Z' },
   })
@@ -428,7 +428,7 @@ test('without a beginning a task that is due very often answers for less than a 
   expect(Date.parse(ledger.to) - Date.parse(ledger.from)).toBe(3_600_000)
 })
 
-test('entries come in pages, the counts with each of them', async () => {
+test('entries come in pages, each with the counts of the whole range', async () => {
   const { id, madeAt } = await aTaskOf(100 * S)
   await ran(id, every10s(madeAt, madeAt + 80 * S))
 
@@ -440,7 +440,7 @@ test('entries come in pages, the counts with each of them', async () => {
   expect(second.counts).toEqual(first.counts)
 })
 
-test('bad questions are refused, and so is a task that is not there', async () => {
+test('invalid queries and an unknown task are refused', async () => {
   const { id } = await aTaskOf(60 * S)
 
   for (const query of [

@@ -46,7 +46,7 @@ test('a webhook is posted with the headers that let a receiver recognise it', as
   expect(run.output).toMatchObject({ status: 200 })
 })
 
-test('what fails is tried again, with one message id and rising attempt numbers, and every attempt is kept', async () => {
+test('a failed run is retried with one message id and rising attempt numbers, and keeps every attempt', async () => {
   const sink = await startSink((_, count) => ({ status: count < 3 ? 503 : 200 }))
   const { body: task } = await node.request('POST', '/v1/tasks', {
     action: { type: 'webhook', url: sink.url },
@@ -63,7 +63,7 @@ test('what fails is tried again, with one message id and rising attempt numbers,
   expect(body.attempts[0].error).toMatchObject({ code: 'http_status' })
 })
 
-test('a run that fails for good is permanently failed, and so is the last of its attempts', async () => {
+test('when the retries are used up, the run and its last attempt are permanently failed', async () => {
   const sink = await startSink(() => ({ status: 500 }))
   const { body: task } = await node.request('POST', '/v1/tasks', {
     action: { type: 'ping', url: sink.url },
@@ -77,14 +77,14 @@ test('a run that fails for good is permanently failed, and so is the last of its
   expect(body.items.map((a: { status: string }) => a.status)).toEqual(['permanently_failed', 'failed'])
 })
 
-test('a status that no retry can mend ends the run at once', async () => {
+test('a status that is not retried ends the run at once', async () => {
   const sink = await startSink(() => ({ status: 404 }))
   const { body: task } = await node.request('POST', '/v1/tasks', { action: { type: 'ping', url: sink.url } })
 
   expect(await endedRun(task.id)).toMatchObject({ state: 'permanently_failed', attempt: 1 })
 })
 
-test('an attempt is cut off at the time limit of its task', async () => {
+test('an attempt ends at the timeout of its task', async () => {
   const { body: task } = await node.request('POST', '/v1/tasks', {
     action: { type: 'sleep', duration: '1h' },
     timeout: '50ms',
@@ -96,7 +96,7 @@ test('an attempt is cut off at the time limit of its task', async () => {
   expect(run).toMatchObject({ state: 'permanently_failed', error: { code: 'timed_out' } })
 })
 
-test('a fixed rate leaves one run for each instant of its grid, never early', async () => {
+test('a fixed interval produces one run for each instant, never early', async () => {
   const { body: task } = await node.request('POST', '/v1/tasks', {
     action: { type: 'sleep', duration: '0s' },
     schedule: { type: 'every', interval: '100ms' },
@@ -118,7 +118,7 @@ test('a fixed rate leaves one run for each instant of its grid, never early', as
   expect((await node.request('GET', `/v1/tasks/${task.id}`)).body.state).toBe('finished')
 })
 
-test('a delay counts from the end of the run before', async () => {
+test('a delay counts from the end of the previous run', async () => {
   const { body: task } = await node.request('POST', '/v1/tasks', {
     action: { type: 'sleep', duration: '50ms' },
     schedule: { type: 'delay', interval: '100ms' },
@@ -157,7 +157,7 @@ test('an occurrence that finds a run of its task active is recorded as skipped',
   for (const run of skipped) expect(run.reason).toBe('overlap')
 })
 
-test('overlap allow lets runs of one task go on side by side', async () => {
+test('with overlap allow runs of one task run in parallel', async () => {
   const { body: task } = await node.request('POST', '/v1/tasks', {
     action: { type: 'sleep', duration: '300ms' },
     schedule: { type: 'every', interval: '100ms' },

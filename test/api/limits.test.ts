@@ -47,7 +47,7 @@ beforeEach(async () => {
 afterEach(() => limit(NONE))
 
 describe('tasks', () => {
-  test('twenty clients on two nodes create exactly as many as the project may have', async () => {
+  test('twenty clients on two nodes create exactly as many tasks as the limit allows', async () => {
     await limit({ maxTasks: 10 })
     await eventually(async () => {
       const refused = await sendToOther('POST', '/v1/tasks/bulk', { tasks: Array(11).fill({ action }) })
@@ -69,7 +69,7 @@ describe('tasks', () => {
     await eventually(async () => (await send('GET', '/v1/projects/default')).body.use.tasks === 10)
   })
 
-  test('a task that ended makes room, and one that goes on again takes it', async () => {
+  test('a deleted or finished task makes room, and a finished task cannot be revived over the limit', async () => {
     await known({ maxTasks: 2 })
     const { body: first } = await createOnceThereIsRoom()
     const { body: second } = await create({ schedule: { type: 'manual' } })
@@ -117,7 +117,7 @@ test('an override of a run is limited like the definition of a task', async () =
   expect(await db.run(sql`select from run_override`)).toHaveLength(1)
 })
 
-test('definitions are limited one by one and together', async () => {
+test('definitions have a limit for each and a limit for all together', async () => {
   const long = { metadata: { text: 'x'.repeat(2_000) } }
   await known({ maxPayloadBytes: 1_000, maxStoredBytes: 1_500 })
 
@@ -155,7 +155,7 @@ describe('requests', () => {
     expect(await db.run(sql`select from request_quota`)).toHaveLength(0)
   })
 
-  test('come down to the rate over both nodes, and say what is left', async () => {
+  test('are limited to the rate across both nodes, and answers show what is left', async () => {
     await limit({ requestRate: '20/h' })
     const answers: Awaited<ReturnType<typeof list>>[] = []
     const isCounted = async (node: typeof send) => {
@@ -186,7 +186,7 @@ describe('requests', () => {
   })
 })
 
-test('whoever asks who they are uses up nothing of a project', async () => {
+test('GET /v1/me does not count against the request limit', async () => {
   await limit({ requestRate: '2/h' })
   await eventually(async () => (await send('GET', '/v1/tasks?limit=1')).status === 429)
 
@@ -197,7 +197,7 @@ test('whoever asks who they are uses up nothing of a project', async () => {
 })
 
 describe('keys', () => {
-  test('are stricter than their project, and make none that is less so', async () => {
+  test('can be stricter than the project, and create only keys that are as strict', async () => {
     const isUnlimited = async () => (await send('GET', '/v1/tasks?limit=1')).status === 200
     await eventually(isUnlimited)
     const admin = await send('POST', '/v1/keys', { name: 'admin', role: 'admin' })

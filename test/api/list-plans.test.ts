@@ -269,7 +269,7 @@ async function expectEventsByIndex(ids: readonly string[]) {
   })
 }
 
-test('every list is read by index, analysed empty, then full, then analysed', {
+test('every list uses an index on tables analysed empty, then filled, then analysed again', {
   timeout: 120_000,
 }, async () => {
   await makePastDays(db, DAYS)
@@ -304,7 +304,7 @@ async function summarise() {
     where i.inhparent in ('run_by_end'::regclass, 'attempt_by_end'::regclass)`)
 }
 
-test('the index of instants is summarised as it grows, on every partition', async () => {
+test('the indexes of instants have autosummarize on every partition', async () => {
   const indexes = await db.run(sql<{ name: string; options: string[] | null }>`
     select c.relname as name, c.reloptions as options from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent in ('run_by_end'::regclass, 'attempt_by_end'::regclass)`)

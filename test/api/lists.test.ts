@@ -51,7 +51,7 @@ async function endedRun(taskId: string, { scheduledFor, endedAt, attempts, state
   return id
 }
 
-test('a walk over many tasks sees each of them once, newest first', async () => {
+test('paging lists each of many tasks once, newest first', async () => {
   const { body } = await send('POST', '/v1/tasks/bulk', {
     tasks: Array.from({ length: 250 }, (_, i) => ({
       action,
@@ -68,7 +68,7 @@ test('a walk over many tasks sees each of them once, newest first', async () => 
   expect(items.map(({ id }) => id)).toEqual(made.toReversed())
 })
 
-test('what is made during a walk does not disturb it', async () => {
+test('a task created during paging does not change the remaining pages', async () => {
   const made = async (name: string) =>
     (await send('POST', '/v1/tasks', { action, schedule: later, name, owner: 'disturbed' })).body.id
   const ids = [await made('a'), await made('b'), await made('c')]
@@ -117,7 +117,7 @@ test('tasks are filtered by state, type, tag, owner and part of their name or ke
   expect((await send('GET', '/v1/tasks?tag=b&type=ping')).body.items).toMatchObject([{ id: ids.ping }])
 })
 
-test('a walk over runs that share their instants sees each of them once, latest first', async () => {
+test('paging lists each run once, latest first, when runs share instants', async () => {
   const { body: task } = await send('POST', '/v1/tasks', {
     action,
     schedule: { type: 'manual' },
@@ -144,7 +144,7 @@ test('a walk over runs that share their instants sees each of them once, latest 
   expect(pending.items).toHaveLength(3)
 })
 
-test('a walk over attempts sees each of them once, of the latest run and the last attempt first', async () => {
+test('paging lists each attempt once, latest run and last attempt first', async () => {
   const { body: task } = await send('POST', '/v1/tasks', { action, schedule: { type: 'manual' } })
   const at = Date.now() - 60_000
   for (let i = 0; i < 10; i++) {
@@ -166,7 +166,7 @@ test('a walk over attempts sees each of them once, of the latest run and the las
   expect(single.items).toEqual(items)
 })
 
-test('attempts of a run that is still retrying are listed, and that of a running one is not', async () => {
+test('the ended attempts of a run that is retrying or running are listed, not the current one', async () => {
   const { body: task } = await send('POST', '/v1/tasks', { action, schedule: later, overlap: 'allow' })
   await db.run(sql`update agenda set state = 'retrying', attempt = 2 where task_id = ${task.id}`)
   await db.run(sql`
@@ -271,21 +271,21 @@ describe('behind thousands of newer tasks', () => {
     ['running', ['running']],
     ['pending', ['retrying', 'pending']],
     ['finished', ['finished']],
-  ])('what is %s is on the first page', async (state, names) => {
+  ])('the %s tasks are on the first page', async (state, names) => {
     const { items, ...rest } = (await send('GET', `/v1/tasks?owner=far&state=${state}`)).body
 
     expect(items.map(({ id }: { id: string }) => id)).toEqual(names.map((name) => old[name]))
     expect(rest).toEqual({ nextCursor: null, partial: false })
   })
 
-  test('what is scheduled fills every page but the last', async () => {
+  test('scheduled tasks fill every page except the last', async () => {
     const { pages, items } = await walk('/v1/tasks?owner=far&state=scheduled', 200)
 
     expect(pages.map((page) => page.length)).toEqual(Array.from({ length: 30 }, () => 200))
     expect(new Set(items.map(({ id }) => id)).size).toBe(6_000)
   })
 
-  test('a search that runs out of time is broken off, and goes on from there', async () => {
+  test('a search that runs out of time stops, and the next page continues there', async () => {
     for (let i = 0; i < 3; i++) await tasksInAgenda(db, { count: 5_000, dueAt: Date.now() + 3_600_000 })
     const search = { projectId: DEFAULT_PROJECT_ID, state: 'finished' } as const
 
@@ -303,7 +303,7 @@ describe('behind thousands of newer tasks', () => {
     expect(searches).toBe(3)
   })
 
-  test('what is running is found while more runs wait than are looked at', async () => {
+  test('running tasks are found even when more pending runs exist than are examined', async () => {
     const busy = (await send('POST', '/v1/tasks', { ...fields, overlap: 'allow' })).body.id
     await db.run(sql`
       insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, state, serial)
@@ -319,7 +319,7 @@ describe('behind thousands of newer tasks', () => {
     expect(pending.items.map(({ id }: { id: string }) => id)).toEqual([busy, old['retrying'], old['pending']])
   })
 
-  test('a page of active tasks goes on behind its last one', async () => {
+  test('the next page of active tasks continues after the last one', async () => {
     const { items, pages } = await walk('/v1/tasks?owner=far&state=pending', 1)
 
     expect(items.map(({ id }) => id)).toEqual([old['retrying'], old['pending']])

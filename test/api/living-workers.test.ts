@@ -27,7 +27,7 @@ const countRows = async () => {
 }
 const register = () => node.request('POST', '/v1/worker/register', { handlers: ['h'] })
 
-test('a worker beyond 10 000 that live is refused until one of them is gone', async () => {
+test('worker number 10 001 is refused until one of the living workers is gone', async () => {
   await insertWorkers(20, { isDead: true })
   await insertWorkers(MAX_LIVING - 2, { isDead: false })
   const first = await aWorker(node.url, { handlers: ['h'] })

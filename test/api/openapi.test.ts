@@ -21,13 +21,16 @@ test('the document is OpenAPI 3.1 and is served as JSON', async () => {
   expect(document.security).toEqual([])
 })
 
-test.each(operations)('$method $path says what it is', ({ operationId, summary, tags, responses }) => {
-  expect(operationId).toMatch(/^[a-z][A-Za-z]+$/)
-  expect(summary).toMatch(/^[A-Z].*[^.]$/)
-  expect(document.tags.map(({ name }) => name)).toEqual(expect.arrayContaining([...tags]))
-  expect(tags).toHaveLength(1)
-  expect(Object.keys(responses).some((status) => status.startsWith('2'))).toBe(true)
-})
+test.each(operations)(
+  '$method $path has an operationId, a summary, one tag and a 2xx response',
+  ({ operationId, summary, tags, responses }) => {
+    expect(operationId).toMatch(/^[a-z][A-Za-z]+$/)
+    expect(summary).toMatch(/^[A-Z].*[^.]$/)
+    expect(document.tags.map(({ name }) => name)).toEqual(expect.arrayContaining([...tags]))
+    expect(tags).toHaveLength(1)
+    expect(Object.keys(responses).some((status) => status.startsWith('2'))).toBe(true)
+  },
+)
 
 test.each(operations)('$method $path refuses with problem documents', ({ responses }) => {
   for (const [status, { description, content }] of Object.entries(responses)) {
@@ -40,7 +43,7 @@ test.each(operations)('$method $path refuses with problem documents', ({ respons
 })
 
 test.each(operations)(
-  '$method $path has its parameters in its address, and takes JSON or a file',
+  '$method $path declares the parameters of its path, and takes JSON or a file',
   (operation) => {
     const named = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
     const declared = operation.parameters.filter((parameter) => parameter.in === 'path')
@@ -52,13 +55,13 @@ test.each(operations)(
   },
 )
 
-test('every operation has a name of its own', () => {
+test('every operation has a unique id', () => {
   const names = operations.map(({ operationId }) => operationId)
 
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('every reference leads somewhere, and nothing is left that none leads to', () => {
+test('every reference resolves, and every component is referenced', () => {
   const references = new Set(
     [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref),
   )
@@ -67,7 +70,7 @@ test('every reference leads somewhere, and nothing is left that none leads to', 
   expect([...references].sort()).toEqual(schemas.sort())
 })
 
-test('tasks and runs are as the document says in every state', async () => {
+test('tasks and runs match the document in every state', async () => {
   const node = await startTestNode(database)
   const check = answerChecker(document)
   const sink = await startSink(() => ({ status: 503 }))

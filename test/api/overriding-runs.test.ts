@@ -24,7 +24,7 @@ const ended = (id: string) =>
   })
 const overridesOf = (runId: string) => db.run(sql`select run_id from run_override where run_id = ${runId}`)
 
-test('a run sends what the trigger says, shows it, and the next one is as the task says', async () => {
+test('an override changes and is shown for one run, and the next run follows the task', async () => {
   const sink = await startSink()
   const headers = { 'x-kept': 'a', 'x-changed': 'b' }
   const action = { type: 'http', url: sink.url, method: 'POST', headers, body: { n: 1 } }
@@ -44,7 +44,7 @@ test('a run sends what the trigger says, shows it, and the next one is as the ta
   expect((await request('GET', `/v1/tasks/${task.id}`)).body).toMatchObject({ action, version: 1 })
 })
 
-test('it is kept over retries, which another worker may make', async () => {
+test('an override applies to every retry', async () => {
   const sink = await startSink((_, count) => ({ status: count < 3 ? 500 : 200 }))
   const task = await create({ action: { type: 'webhook', url: sink.url, body: 'task' }, retry: { limit: 0 } })
   const override = { action: { body: 'run' }, retry: { limit: 2, initial: '1ms', max: '1ms' } }
@@ -55,7 +55,7 @@ test('it is kept over retries, which another worker may make', async () => {
   expect(sink.hits.map(({ body }) => body)).toEqual(['run', 'run', 'run'])
 })
 
-test('what waits in a queue is performed with it too', async () => {
+test('an override applies to a run that has waited in a paused queue', async () => {
   const sink = await startSink()
   const task = await create({ action: { type: 'webhook', url: sink.url, body: 'task' } })
   await request('POST', '/v1/queues/held/pause')
@@ -70,7 +70,7 @@ test('what waits in a queue is performed with it too', async () => {
   expect(sink.hits.map(({ body }) => body)).toEqual(['run'])
 })
 
-test('an override works while the task is paused, and a timeout of its own counts', async () => {
+test('an override, with its own timeout, works while the task is paused', async () => {
   const task = await create({
     action: { type: 'sleep', duration: '0s' },
     schedule: { type: 'every', interval: '1h' },
@@ -83,7 +83,7 @@ test('an override works while the task is paused, and a timeout of its own count
   expect(run).toMatchObject({ state: 'permanently_failed', error: { code: 'timed_out' } })
 })
 
-test('with overlap allow it runs beside what is active', async () => {
+test('with overlap allow in the override the run starts beside an active one', async () => {
   const task = await create({ action: { type: 'sleep', duration: '1h' } })
   const { body: first } = await trigger(task.id)
   await eventually(async () => (await read(first.id)).state === 'running')
@@ -96,7 +96,7 @@ test('with overlap allow it runs beside what is active', async () => {
   await request('POST', `/v1/tasks/${task.id}/cancel`)
 })
 
-test('a key is answered once, and another override under it is another request', async () => {
+test('one Idempotency-Key creates one run, and is refused with another override', async () => {
   const task = await create({ action: { type: 'sleep', duration: '0s' }, overlap: 'allow' })
   const key = { 'idempotency-key': uuidv7() }
   const override = { action: { duration: '1ms' } }
@@ -111,7 +111,7 @@ test('a key is answered once, and another override under it is another request',
   expect(await ended(first.body.id)).toMatchObject({ override })
 })
 
-test('a run that is run again does the same again, unless the task no longer takes it', async () => {
+test('a rerun repeats the override, unless it no longer fits the task', async () => {
   const task = await create({ action: { type: 'sleep', duration: '1h' } })
   const override = { action: { duration: '0s' } }
   const run = await ended((await trigger(task.id, override)).body.id)
@@ -128,7 +128,7 @@ test('a run that is run again does the same again, unless the task no longer tak
   })
 })
 
-test('an empty override is none, and leaves nothing behind', async () => {
+test('an empty override is not stored', async () => {
   const task = await create({ action: { type: 'sleep', duration: '0s' }, overlap: 'allow' })
 
   for (const body of [{}, null, { retry: {}, action: {} }]) {
@@ -138,7 +138,7 @@ test('an empty override is none, and leaves nothing behind', async () => {
   }
 })
 
-test('it is forgotten with the history it is about, and not while the run still waits', async () => {
+test('an override is deleted with the history of its run, but not while the run waits', async () => {
   const task = await create({ action: { type: 'sleep', duration: '0s' }, overlap: 'allow', queue: 'shut' })
   await request('POST', '/v1/queues/shut/pause')
   const waiting = (await trigger(task.id, { action: { duration: '1ms' } })).body.id

@@ -51,7 +51,7 @@ test('a task does not reach the API of its own node', async () => {
   expect(await pausedQueues()).toEqual([])
 })
 
-test('a task that gets to another node is refused there', async () => {
+test('a request of a task to another node is refused there', async () => {
   const url = `${other.url}/v1/queues/default/pause`
 
   const run = await runOf({ type: 'http', method: 'POST', url, body: {} })
@@ -60,7 +60,7 @@ test('a task that gets to another node is refused there', async () => {
   expect(await pausedQueues()).toEqual([])
 })
 
-test('a subscription does not reach the API either', async () => {
+test('a subscription does not reach the API of its own node', async () => {
   const made = await node.request('POST', '/v1/subscriptions', { url: `${node.url}/v1/tasks` })
 
   const { body } = await node.request('POST', `/v1/subscriptions/${made.body.id}/test`)

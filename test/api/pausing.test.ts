@@ -20,7 +20,7 @@ const create = async (fields: Record<string, unknown>) =>
 const pause = async (id: string) => (await send('POST', `/v1/tasks/${id}/pause`)).body
 const resume = async (id: string) => (await send('POST', `/v1/tasks/${id}/resume`)).body
 
-test('a pause takes the next occurrence away, and pausing twice is pausing', async () => {
+test('a pause removes the next occurrence, and a second pause changes nothing', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
 
   const first = await pause(task.id)
@@ -31,7 +31,7 @@ test('a pause takes the next occurrence away, and pausing twice is pausing', asy
   expect(await agendaOf(db, task.id)).toEqual([])
 })
 
-test('resuming leaves one skip with the range and the exact count, and the next occurrence', async () => {
+test('resuming records one skip with range and exact count, and schedules the next occurrence', async () => {
   // The next occurrence is five seconds away, so that nothing is due before the pause.
   const anchor = now() - 60 * MINUTE - 5_000
   const task = await create({
@@ -54,7 +54,7 @@ test('resuming leaves one skip with the range and the exact count, and the next 
   expect((await resume(task.id)).nextFireAt).toBe(resumed.nextFireAt)
 })
 
-test('a pause that passes nothing over records nothing', async () => {
+test('a pause without a due occurrence records nothing', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
   await pause(task.id)
 
@@ -64,7 +64,7 @@ test('a pause that passes nothing over records nothing', async () => {
   expect(await historyOf(db, task.id)).toEqual([])
 })
 
-test('more than can be counted are passed over without a number', async () => {
+test('too many skipped occurrences are recorded without a count', async () => {
   const task = await create({ schedule: { type: 'cron', expression: '* * * * * *' } })
   await pause(task.id)
   await movePause(db, task.id, now() - 24 * 60 * MINUTE)
@@ -74,7 +74,7 @@ test('more than can be counted are passed over without a number', async () => {
   expect(await historyOf(db, task.id)).toMatchObject([{ reason: 'paused', count: null }])
 })
 
-test('what was due when the pause began, and not yet fired, is recorded with it', async () => {
+test('an occurrence that is due but not fired when the pause begins is part of the skip', async () => {
   const due = now() - 2_500
   const task = await create({ schedule: { type: 'every', interval: '1s', anchor: iso(due) } })
   await moveWaiting(db, task.id, due)
@@ -104,7 +104,7 @@ test('a one-off whose instant passes during a pause is finished', async () => {
   ])
 })
 
-test('a one-off that still lies ahead is due after the pause as before', async () => {
+test('a one-off that is still ahead after the pause keeps its instant', async () => {
   const task = await create({ schedule: { type: 'once', at: iso(now() + MINUTE) } })
 
   await pause(task.id)
@@ -112,7 +112,7 @@ test('a one-off that still lies ahead is due after the pause as before', async (
   expect((await resume(task.id)).nextFireAt).toBe(task.nextFireAt)
 })
 
-test('a chain starts again once: after its active run, or now', async () => {
+test('resuming a chain restarts it once: after its active run, or now', async () => {
   const waiting = await create({ schedule: { type: 'delay', interval: '1h' }, startAt: iso(now() + MINUTE) })
   const active = await create({ schedule: { type: 'delay', interval: '1h' } })
   await forceState(db, active.id, 'retrying')
@@ -132,7 +132,7 @@ test('a chain starts again once: after its active run, or now', async () => {
   expect(await agendaOf(db, active.id)).toMatchObject([{ state: 'retrying', delayMs: 60 * MINUTE }])
 })
 
-test('a run that is active goes on through the pause, and the counting with it', async () => {
+test('an active run continues through the pause and counts towards maxRuns', async () => {
   const node = await startTestNode(database)
   const request = (verb: string) => node.request('POST', `/v1/tasks/${task.id}/${verb}`)
   const { body: task } = await node.request('POST', '/v1/tasks', {
@@ -174,7 +174,7 @@ test('a retry goes on during a pause', async () => {
   expect((await read()).state).toBe('paused')
 })
 
-test('runs that are written to make up for an outage while the task is paused are skipped as well', async () => {
+test('catch-up runs that a scheduler writes during the pause are skipped too', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
   const pausing = db.transaction(async (scheduler) => {
     // As a scheduler does that makes up for what was missed: it holds the occurrence while it writes the rows.

@@ -175,7 +175,7 @@ describe.each(withoutSession.map((route) => [named(route), route] as const))('%s
 
   // What is for all is the same in every project.
   if (isForAll(route)) return
-  test('is for people by the role that counts in the project', async () => {
+  test('applies the role of a person in the project', async () => {
     const [viewed, edited, foreign] = [
       await askIn(route, 'own', mixed),
       await askIn(route, 'second', mixed),
@@ -200,7 +200,7 @@ describe.each(withoutSession.map((route) => [named(route), route] as const))('%s
 const changing = ROUTES.filter(({ method }) => !/GET|HEAD/.test(method))
 
 test.each(changing.map((route) => [named(route), route] as const))(
-  '%s takes the cookie of a session from our own pages only',
+  '%s accepts the session cookie only from pages of the server',
   async (_, route) => {
     const { cookie = '' } = mixed
     const answers = []
@@ -212,7 +212,7 @@ test.each(changing.map((route) => [named(route), route] as const))(
 )
 
 test.each(OF_SESSION)(
-  'POST %s ends sessions, and needs the cookie of one that our own page sends',
+  'POST %s ends sessions, and accepts the cookie only from pages of the server',
   async (url) => {
     const person = await asPerson(`leaving-by-${url.split('/').at(-1)}`, { own: 'viewer' })
     const { cookie = '' } = person
@@ -229,7 +229,7 @@ test.each(OF_SESSION)(
   },
 )
 
-test('people cannot register workers, whose tokens are good for as long as a key', async () => {
+test('people cannot register workers, because the token is valid as long as an API key', async () => {
   const worker = { name: 'theirs', handlers: ['greet'] }
   const person = people.find(({ role }) => role === 'admin')
 
@@ -273,7 +273,7 @@ const OF_QUEUE = [
   'POST /tasks',
 ]
 
-test('a key that is limited to queues changes nothing but what is in a queue', async () => {
+test('a key that is limited to queues can change only what belongs to a queue', async () => {
   const queues = { name: 'limited', role: 'admin', project: null, queues: ['a'] }
   const { body } = await send('POST', '/v1/keys', queues, admin)
   const headers = { authorization: `Bearer ${body.key}`, 'belfry-project': 'own' }

@@ -81,7 +81,7 @@ test('task/create answers with every attribute', async () => {
     expect((await send('/task/status', { id: body.id })).body).toEqual(body)
 })
 
-test('a task without a time runs as soon as its file has arrived, and its success is seen', async () => {
+test('a task without a time runs once its file is uploaded, and shows its success', async () => {
   const { headers, send, create, statusOf } = await aProject()
   const { id } = await create({ tracing_id: 'order-42' })
   const spinner = await aSpinner(headers)
@@ -119,7 +119,7 @@ test('a task without a time runs as soon as its file has arrived, and its succes
   expect(await send('/signurl/create', { id })).toMatchObject({ status: 409, body: { code: 'file_ready' } })
 })
 
-test('failures are listed with their reasons, retried within 30 s, and final when the retries are used up', async () => {
+test('failures are listed with reasons, retried within 30 s, and final after the last retry', async () => {
   const { headers, create, statusOf, upload } = await aProject()
   const { id } = await create({ total_retry: 1 })
   const spinner = await aSpinner(headers)
@@ -150,7 +150,7 @@ test('failures are listed with their reasons, retried within 30 s, and final whe
   expect(Date.parse(final.picked_at_by_workers[1]) - Date.parse(final.failed_ats[0])).toBeLessThan(30_000)
 })
 
-test('a dead worker is a failure with a reason, and counts as a retry', async () => {
+test('the loss of a worker is a failure with a reason, and counts as a retry', async () => {
   const { headers, create, statusOf, upload } = await aProject()
   const { id } = await create({ total_retry: 1 })
   const spinner = await aSpinner(headers)
@@ -166,7 +166,7 @@ test('a dead worker is a failure with a reason, and counts as a retry', async ()
   expect(await spinner.host(run, '/update_status', { status: 'success' })).toMatchObject({ status: 410 })
 })
 
-test('a task never runs before its time, however early its file arrives', async () => {
+test('a task does not run before its time, even if its file is uploaded early', async () => {
   const { create, statusOf, upload } = await aProject()
   const { id } = await create({ schedule_at: AHEAD })
 
@@ -180,7 +180,7 @@ test('a task never runs before its time, however early its file arrives', async 
   })
 })
 
-test('a task that waits for a worker was picked from the schedule, and by nobody else', async () => {
+test('a task that waits for a worker shows picked_at_by_producers only', async () => {
   const { create, statusOf, upload } = await aProject()
   const { id } = await create()
   await upload(id)
@@ -190,7 +190,7 @@ test('a task that waits for a worker was picked from the schedule, and by nobody
   expect(await statusOf(id)).toMatchObject({ picked_at_by_workers: [], is_producible: false })
 })
 
-test('is_producible runs a task again, and keeps one from being run', async () => {
+test('is_producible true runs a task again, and false stops it', async () => {
   const { headers, send, create, statusOf, upload } = await aProject()
   const { id } = await create()
   const later = await create({ schedule_at: AHEAD })
@@ -234,7 +234,7 @@ test('the same Idempotency-Key creates one task, with one number and one file', 
   expect([first.body.id, next.id]).toEqual([1, 2])
 })
 
-test('many tasks created at once have different numbers, also where a key was taken by hand', async () => {
+test('concurrently created tasks get different numbers, also when a key is in use', async () => {
   const { headers, create } = await aProject()
   const action = { type: 'sleep', duration: '0s' }
   await node.request('POST', '/v1/tasks', { action, key: 'task-5', schedule: { type: 'manual' } }, headers)

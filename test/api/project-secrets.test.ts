@@ -19,7 +19,7 @@ const task = (fields: object = {}) => ({
 const usersOf = async (name: string) =>
   (await send('GET', `/v1/secrets/${name}`)).body.usedBy.map(({ id }: { id: string }) => id)
 
-test('a secret is written, listed and deleted, and its value is nowhere', async () => {
+test('a secret can be written, listed and deleted, and its value is never shown', async () => {
   const made = await send('PUT', '/v1/secrets/TOKEN', { value: VALUE })
   const again = await send('PUT', '/v1/secrets/TOKEN', { value: `${VALUE}-2` })
 
@@ -41,7 +41,7 @@ test('a secret is written, listed and deleted, and its value is nowhere', async 
   expect(await send('DELETE', '/v1/secrets/TOKEN')).toMatchObject({ status: 404 })
 })
 
-test('pages of secrets follow their names', async () => {
+test('secrets are listed page by page, by name', async () => {
   for (const name of ['P1', 'P2', 'P3']) await send('PUT', `/v1/secrets/${name}`, { value: VALUE })
 
   const first = (await send('GET', '/v1/secrets?limit=2')).body
@@ -81,7 +81,7 @@ test.each([
   expect(await storedIn(db)).toBe(before)
 })
 
-test('a secret tells which tasks use it, through all that becomes of them', async () => {
+test('a secret lists the tasks that use it, also after edits, rollbacks and deletions', async () => {
   await send('PUT', '/v1/secrets/IN_URL', { value: VALUE })
   await send('PUT', '/v1/secrets/IN_BODY', { value: VALUE })
   const { id } = (await send('POST', '/v1/tasks', task({ key: 'user', name: 'the user' }))).body
@@ -126,7 +126,7 @@ test('answers show references as they are, in headers and Slack addresses too', 
   expect(two?.body.action.url).toBe(slack.url)
 })
 
-test('who triggers a run cannot make it send other secrets than the task does', async () => {
+test('a trigger cannot make a run use secrets that its task does not use', async () => {
   const { id } = (await send('POST', '/v1/tasks', task())).body
 
   const refused = await send('POST', `/v1/tasks/${id}/trigger`, { action: { body: '{{secret.OTHER}}' } })
@@ -136,7 +136,7 @@ test('who triggers a run cannot make it send other secrets than the task does', 
   expect(allowed.status).toBe(201)
 })
 
-test('while a node of an older release is alive no secret is stored, and afterwards none may start', async () => {
+test('secrets cannot be stored while a node of an older release is alive, and no such node can start later', async () => {
   const { db } = await createTestDatabase()
   const { send } = await createTestApp({ db })
   await db.run(

@@ -14,7 +14,7 @@ afterEach(() => limit({ minPeriod: null, maxAhead: null }))
 const hourly = { type: 'cron', expression: '0 * * * *' }
 const day = (n: number) => new Date(Date.now() + n * 86_400_000).toISOString()
 
-test('the project tells its limits, and takes others', async () => {
+test('the limits of a project can be read and changed', async () => {
   const before = await send('GET', '/v1/projects/default')
   const after = await limit({ minPeriod: '1m', maxAhead: '30d' })
   const later = await limit({ maxAhead: null })
@@ -24,7 +24,7 @@ test('the project tells its limits, and takes others', async () => {
   expect(later.body.limits).toMatchObject({ minPeriod: '1m', maxAhead: null })
 })
 
-test('a project of another name does not exist, and editing it changes nothing', async () => {
+test('an unknown project cannot be read or edited', async () => {
   const read = await send('GET', '/v1/projects/other')
   const edited = await send('PATCH', '/v1/projects/other', { limits: { minPeriod: '1m' } })
   const after = await send('GET', '/v1/projects/default')
@@ -35,7 +35,7 @@ test('a project of another name does not exist, and editing it changes nothing',
   expect(after.body.limits.minPeriod).toBe('10ms')
 })
 
-test('the project says who sends messages, or leaves it to the server', async () => {
+test('a project can set its mail sender, or use that of the server', async () => {
   const mail = (fields: Record<string, unknown>) => send('PATCH', '/v1/projects/default', { mail: fields })
   const before = await send('GET', '/v1/projects/default')
   const named = await mail({ from: 'Ops <ops@example.com>', replyTo: 'help@example.com' })
@@ -53,7 +53,7 @@ test('the project says who sends messages, or leaves it to the server', async ()
   expect(after.body.mail).toEqual({ from: null, replyTo: null, server: null })
 })
 
-test('the project says which private networks its calls reach, within those of the installation', async () => {
+test('a project can allow private networks within those of the installation', async () => {
   const allow = (allowedPrivate: unknown, by = send) =>
     by('PATCH', '/v1/projects/default', { network: { allowedPrivate } })
   const { send: narrow } = await createTestApp({ db }, { privateReach: ['10.0.0.0/8'] })
@@ -81,7 +81,7 @@ test('the project says which private networks its calls reach, within those of t
   expect(after.body.network).toEqual({ allowedPrivate: null })
 })
 
-test('the project says how long its history and its audit log are kept, or leaves it to the nodes', async () => {
+test('a project can set the retention of its history and audit log, or use that of the nodes', async () => {
   const keep = (retention: unknown) => send('PATCH', '/v1/projects/default', { retention })
   const before = await send('GET', '/v1/projects/default')
   const named = await keep({ history: '90d', auditLog: '36500d' })
@@ -178,7 +178,7 @@ test.each([
   expect((await send('GET', '/v1/tasks?limit=1')).body.items).toEqual([])
 })
 
-test('within the limits everything goes', async () => {
+test('tasks within the limits are accepted', async () => {
   await limit({ minPeriod: '1m', maxAhead: '30d' })
   const tasks = [
     { schedule: hourly },
@@ -195,7 +195,7 @@ test('within the limits everything goes', async () => {
   for (const { body } of answers) await send('DELETE', `/v1/tasks/${body.id}`)
 })
 
-test('a task that exists goes on, and is held to the limits when it is rescheduled', async () => {
+test('an existing task keeps its schedule under new limits, but a new schedule must obey them', async () => {
   const { body: task } = await create({ schedule: { type: 'every', interval: '1s' } })
   await limit({ minPeriod: '1m' })
 
@@ -233,7 +233,7 @@ test.each([
   })
 })
 
-test('triggers closer than the smallest interval are refused without any limit of the project', async () => {
+test('triggers closer than the smallest interval are refused, even without a limit of the project', async () => {
   const { body } = await create({
     schedule: [
       { type: 'every', interval: '10ms', anchor: '2026-01-01T00:00:00Z' },

@@ -48,7 +48,7 @@ test.each(['', 'Shop', '-shop', 'shop-', 'web shop', 'a'.repeat(64), 'shöp', '.
   },
 )
 
-test('what is in one project does not exist in another', async () => {
+test('a task, key or queue of one project does not exist in another', async () => {
   await create('one')
   await create('two')
   const { body: task } = await within('one').ask('POST', '/v1/tasks', { ...sleep, key: 'k', queue: 'q1' })
@@ -66,7 +66,7 @@ test('what is in one project does not exist in another', async () => {
   expect(nowhere).toMatchObject({ status: 404, body: { detail: 'Project three does not exist.' } })
 })
 
-test('an archived project is silent and can only be read, until it is restored', async () => {
+test('an archived project runs nothing and is read-only until it is restored', async () => {
   await create('old')
   const old = within('old')
   const every = { type: 'every', interval: '200ms' }
@@ -117,7 +117,7 @@ test('an archived project is silent and can only be read, until it is restored',
   expect(created.status).toBe(201)
 })
 
-test('a task that cannot be changed keeps no other task of its archived project busy', async () => {
+test('a task that cannot be changed does not keep its archived project from pausing the others', async () => {
   await create('stuck')
   const stuck = within('stuck')
   const every = { type: 'every', interval: '1h' }

@@ -44,7 +44,7 @@ async function editor(node: TestNode, headers: Record<string, string>): Promise<
   return log.items[0].address
 }
 
-test('a server without keys answers nobody who comes through a proxy, and does not start where one is expected', () => {
+test('a server without keys refuses requests through a proxy, and does not start if a proxy is configured', () => {
   expect(opened.map(({ status }) => status)).toEqual(opened.map(() => 401))
   expect(opened[0]?.body.detail).toContain('belfry key create --role admin')
   expect(isOpen).toBe(false)
@@ -57,15 +57,15 @@ test('a server without keys answers nobody who comes through a proxy, and does n
 test.each([
   ['the address that its proxy names', '203.0.113.9', '203.0.113.9'],
   ['the last one that no trusted proxy has', '198.51.100.1, 203.0.113.9, 10.0.0.7', '203.0.113.9'],
-])('a client is known by %s', async (_, forwarded, client) => {
+])('the address of a client is %s', async (_, forwarded, client) => {
   expect(await editor(believing, { 'x-forwarded-for': forwarded })).toBe(client)
 })
 
-test('without trusted proxies nobody is believed', async () => {
+test('without trusted proxies X-Forwarded-For is ignored', async () => {
   expect(await editor(named, { 'x-forwarded-for': '203.0.113.9' })).toBe('127.0.0.1')
 })
 
-test('the dashboard behind a proxy that is believed may change things, under its own name and scheme only', async () => {
+test('behind a trusted proxy the dashboard can make changes, only under its forwarded host and scheme', async () => {
   const forwarded = {
     host: 'localhost',
     'x-forwarded-host': 'belfry.example.com',
@@ -79,7 +79,7 @@ test('the dashboard behind a proxy that is believed may change things, under its
   expect(await statusOf(named, 'POST', { ...forwarded, origin: 'https://other.example.com' })).toBe(403)
 })
 
-test('a node that has a public address answers under it, lets its pages change things, and trusts no other name', async () => {
+test('a node accepts its public URL and its pages, and refuses other host names', async () => {
   const at = (host: string, origin?: string) =>
     statusOf(named, origin === undefined ? 'GET' : 'POST', { host, ...(origin ? { origin } : {}) })
 
@@ -89,7 +89,7 @@ test('a node that has a public address answers under it, lets its pages change t
   expect(await at('evil.example')).toBe(421)
 })
 
-test('a name that only a header claims lets nobody in', async () => {
+test('X-Forwarded-Host does not make an unknown Host acceptable', async () => {
   const rebinding = { host: 'evil.example', 'x-forwarded-host': 'localhost' }
 
   expect(await statusOf(believing, 'GET', rebinding)).toBe(421)
@@ -100,11 +100,11 @@ test.each([
   ['a long text', 'x'.repeat(8_000), '127.0.0.1'],
   ['an address with a port', '203.0.113.9:4711', '203.0.113.9'],
   ['an IPv6 address in brackets', '[2001:db8::9]:443', '2001:db8::9'],
-])('%s is read as an address or not at all', async (_, forwarded, client) => {
+])('%s in X-Forwarded-For is read as an address or ignored', async (_, forwarded, client) => {
   expect(await editor(believing, { 'x-forwarded-for': forwarded })).toBe(client)
 })
 
-test('a worker is heard from the networks of its key only', async () => {
+test('a worker is accepted only from the networks of its key', async () => {
   const fields = { name: 'worker', role: 'worker', project: 'default', networks: ['203.0.113.0/24'] }
   const { body: key } = await believing.request('POST', '/v1/keys', fields, asAdmin)
   const from = (address: string, token: string) => ({ ...as(token), 'x-forwarded-for': address })

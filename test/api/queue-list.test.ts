@@ -26,7 +26,7 @@ await db.run(sql`
 
 await db.run(sql`analyze queue, gate, lane, ready`)
 
-test('queues come in pages by name, and each is on one of them', async () => {
+test('queues are listed page by page, by name, each one once', async () => {
   const names: string[] = []
   let cursor: string | null = null
   do {
@@ -43,7 +43,7 @@ test('queues come in pages by name, and each is on one of them', async () => {
   expect(names).toEqual([...names].sort())
 })
 
-test('a page tells what waits in its queues', async () => {
+test('a page shows the number of waiting runs of its queues', async () => {
   const { body } = await send('GET', '/v1/queues?q=TENANT-00007')
 
   expect(body).toMatchObject({ items: [{ name: 'Tenant-00007', waiting: 3 }], nextCursor: null })
@@ -58,7 +58,7 @@ test('a page reads its own queues and no others', async () => {
   expect(plan.rows).toBeLessThan(10 * PAGE)
 })
 
-test('a page of what waits reads no more of a long queue than it shows, from wherever it begins', async () => {
+test('a page of waiting runs reads no more rows than it shows, wherever it begins', async () => {
   await db.run(sql`
     insert into ready (lane, priority, wake_at, run_id)
     select 1001 + n % 2, n % 5, now() - n * interval '1 millisecond', gen_random_uuid() from generate_series(1, 50000) n`)

@@ -13,7 +13,7 @@ const create = async (task: Record<string, unknown>) =>
 const stateOf = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)).body.state
 const isFinished = (id: string) => eventually(async () => (await stateOf(id)) === 'finished')
 
-test('a task runs in the default queue unless it names another, which comes into being with it', async () => {
+test('a task runs in the default queue or in the queue that it names, which is created with it', async () => {
   const [plain, mail] = [await create({}), await create({ queue: 'mail' })]
   await isFinished(plain.id)
   await isFinished(mail.id)
@@ -23,7 +23,7 @@ test('a task runs in the default queue unless it names another, which comes into
   expect(body.items.map((queue: { name: string }) => queue.name)).toEqual(['default', 'mail'])
 })
 
-test('a paused queue starts nothing, others go on, and resuming starts what waits', async () => {
+test('a paused queue starts nothing, other queues continue, and resuming starts its waiting runs', async () => {
   await node.request('POST', '/v1/queues/slow/pause')
   // The worker notices a pause within a quarter of a second; what is created before that may still start.
   const probe = async () => {
@@ -46,7 +46,7 @@ test('a paused queue starts nothing, others go on, and resuming starts what wait
   })
 })
 
-test('among what waits the smaller priority goes first, then what was due first', async () => {
+test('waiting runs start by priority, smallest first, then by due instant', async () => {
   const at = new Date(Date.now() + 500).toISOString()
   const blocker = await create({ action: { type: 'sleep', duration: '800ms' }, startAt: at })
   const later = new Date(Date.parse(at) + 200).toISOString()
@@ -68,7 +68,7 @@ test('among what waits the smaller priority goes first, then what was due first'
   expect(runs.map(({ taskId }) => tasks.find(({ id }) => id === taskId)?.name)).toEqual(['a', 'b', 'c', 'd'])
 })
 
-test('what waits in a queue is listed page after page, in the order in which it will start', async () => {
+test('the waiting runs of a queue are listed page by page, in the order of their start', async () => {
   await node.request('POST', '/v1/queues/held/pause')
   const startAt = new Date(Date.now() + 1_000).toISOString()
   const later = new Date(Date.parse(startAt) + 100).toISOString()
@@ -102,7 +102,7 @@ test('what waits in a queue is listed page after page, in the order in which it 
   await node.request('POST', '/v1/queues/held/resume')
 })
 
-test('a task that asks for a label waits for a worker that offers it', async () => {
+test('a task with labels waits for a worker that offers all of them', async () => {
   const task = await create({ labels: ['gpu', 'eu'] })
   await eventually(async () => (await stateOf(task.id)) === 'pending')
   const partly = await startTestNode(database, { roles: 'worker', labels: 'gpu' })
@@ -118,7 +118,7 @@ test('a task that asks for a label waits for a worker that offers it', async () 
   await able.stop()
 })
 
-test('an edit moves what waits to the queue it names', async () => {
+test('an edit moves the next occurrence to the new queue', async () => {
   const startAt = new Date(Date.now() + 3_600_000).toISOString()
   const task = await create({ startAt, queue: 'first', priority: 4 })
 
@@ -149,7 +149,7 @@ test.each([
   expect(body.errors[0].pointer).toMatch(new RegExp(`/${field}`))
 })
 
-test('a queue can be limited, which is read back, and lifted again', async () => {
+test('the limit of a queue can be set, read and removed', async () => {
   expect((await node.request('GET', '/v1/queues/default')).body).toMatchObject({
     concurrencyLimit: null,
     running: null,
@@ -164,7 +164,7 @@ test('a queue can be limited, which is read back, and lifted again', async () =>
   expect(lifted.body).toMatchObject({ concurrencyLimit: null, running: null })
 })
 
-test('a limited queue tells how much of it is in progress and how much waits', async () => {
+test('a limited queue shows its running and waiting runs', async () => {
   await node.request('PATCH', '/v1/queues/counted', { concurrencyLimit: 1 })
   const first = await create({ queue: 'counted', action: { type: 'sleep', duration: '10m' } })
   // The order of runs that are created through different nodes within milliseconds is not promised.
@@ -181,7 +181,7 @@ test('a limited queue tells how much of it is in progress and how much waits', a
   await isFinished(second.id)
 })
 
-test('a queue that nobody has named does not exist', async () => {
+test('an unknown queue gets 404', async () => {
   expect((await node.request('GET', '/v1/queues/nowhere')).status).toBe(404)
   expect((await node.request('GET', '/v1/queues/no%20such')).status).toBe(422)
 })

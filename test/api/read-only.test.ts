@@ -30,7 +30,7 @@ async function makeReadOnly(): Promise<void> {
 const makeWritable = () =>
   outside.run({ text: `alter database ${name} reset default_transaction_read_only`, values: [] })
 
-test('a read-only database is told apart: requests get 503 and why, /readyz and the overview say it, and all heal alone', async () => {
+test('with a read-only database requests get 503 with the reason, and the node recovers by itself', async () => {
   const node = await startOneNode(database)
   const readiness = async () => node.request('GET', '/readyz')
   expect((await node.request('POST', '/v1/tasks', SLEEP)).status).toBe(201)

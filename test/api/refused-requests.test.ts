@@ -19,7 +19,7 @@ const as = ({ key }: { key: string }) => ({ authorization: `Bearer ${key}` })
 const entries = async (query: string) =>
   (await send('GET', `/v1/audit-log?limit=200&${query}`, undefined, as(admin))).body.items
 
-test('a failed authentication and a refused permission are recorded, with who is known to have asked', async () => {
+test('failed authentications and refused permissions are recorded, with the actor if known', async () => {
   const wrong = await send('GET', '/v1/tasks', undefined, as({ key: 'bf_wrong' }))
   const refused = await send('POST', '/v1/tasks', {}, as(viewer))
 
@@ -44,7 +44,7 @@ test('a failed authentication and a refused permission are recorded, with who is
   ])
 })
 
-test('many refusals of many senders make few entries, which tell how many there were', async () => {
+test('many refusals of many senders become a few entries with counts', async () => {
   const log = new RefusedRequests({ db, clock: steadyClock(), log: silentLogger() })
   const note = (address: string) =>
     log.note({
@@ -66,7 +66,7 @@ test('many refusals of many senders make few entries, which tell how many there 
   expect(of.filter(({ count }: { count: number }) => count > 800)).toHaveLength(3)
 })
 
-test('what could not be written is written later, and counted meanwhile', async () => {
+test('refusals are counted while the database is down and written later', async () => {
   let isDown = true
   const failing = {
     run: async <Row>(statement: Parameters<typeof db.run<Row>>[0]) => {

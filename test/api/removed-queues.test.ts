@@ -30,7 +30,7 @@ async function removeUnused(): Promise<void> {
   await unused.runOnce()
 }
 
-test('while a run waits in a queue that is gone, why says so', async () => {
+test('why reports that the queue of a waiting run is missing', async () => {
   const id = await aWaitingTask('reports')
   await db.run(sql`delete from lane where queue = 'reports'`)
   await db.run(sql`delete from gate where queue = 'reports'`)
@@ -48,7 +48,7 @@ test.each<[string, string, string, unknown]>([
   ['pausing', 'POST', '/pause', undefined],
   ['resuming', 'POST', '/resume', undefined],
   ['limiting', 'PATCH', '', { concurrencyLimit: 3 }],
-])('%s a queue that was removed makes it again', async (name, method, path, body) => {
+])('%s a removed queue creates it again', async (name, method, path, body) => {
   await send('PATCH', `/v1/queues/${name}`, { concurrencyLimit: null })
   await removeUnused()
   expect((await send('GET', `/v1/queues/${name}`)).status).toBe(404)
@@ -57,7 +57,7 @@ test.each<[string, string, string, unknown]>([
   expect((await send('GET', `/v1/queues/${name}`)).status).toBe(200)
 })
 
-test('a one-off that has ended lets its queue go, and makes it again when it is triggered', async () => {
+test('the queue of an ended one-off can be removed, and a trigger of the task creates it again', async () => {
   const action = { type: 'sleep', duration: '0s' }
   const { body: task } = await send('POST', '/v1/tasks', { queue: 'ended', action })
   await db.run(sql`delete from agenda where task_id = ${task.id}`)

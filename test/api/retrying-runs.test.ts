@@ -26,7 +26,7 @@ const DAY_MS = 86_400_000
 const quick = { type: 'sleep', duration: '0s' }
 const long = { type: 'sleep', duration: '1h' }
 
-test('a run that failed for good is run again as a new run that names it', async () => {
+test('a rerun of a permanently failed run is a new run that names the old one', async () => {
   let status = 500
   const sink = await startSink(() => ({ status }))
   const task = await create({ name: 'mended', action: { type: 'ping', url: sink.url }, retry: { limit: 0 } })
@@ -54,7 +54,7 @@ test('a run that failed for good is run again as a new run that names it', async
   ])
 })
 
-test('it is performed as the task is defined by then', async () => {
+test('a rerun uses the current definition of the task', async () => {
   const sink = await startSink(() => ({ status: 200 }))
   const task = await create({ action: { type: 'ping', url: `${sink.url}/old` } })
   const first = await ended((await trigger(task.id)).id)
@@ -66,7 +66,7 @@ test('it is performed as the task is defined by then', async () => {
   expect([first.version, again.version]).toEqual([1, 2])
 })
 
-test('runs that completed, were cancelled or were skipped can be run again, and again', async () => {
+test('completed, cancelled and skipped runs can be rerun, repeatedly', async () => {
   const task = await create({ action: quick, overlap: 'allow' })
   const completed = await ended((await trigger(task.id)).id)
   const slow = await create({ action: long, overlap: 'allow' })
@@ -92,7 +92,7 @@ test('runs that completed, were cancelled or were skipped can be run again, and 
   expect([completed.state, cancelled.state]).toEqual(['completed', 'cancelled'])
 })
 
-test('a run that is still active is not, and the answer says what to do', async () => {
+test('an active run cannot be rerun, and the answer says what to do', async () => {
   const task = await create({ action: long, overlap: 'allow' })
   const run = await trigger(task.id)
 
@@ -105,7 +105,7 @@ test('a run that is still active is not, and the answer says what to do', async 
   await request('POST', `/v1/tasks/${task.id}/cancel`)
 })
 
-test('under skip another active run is in the way, and is named', async () => {
+test('with overlap skip another active run prevents the rerun and is named', async () => {
   const task = await create({ action: quick, overlap: 'skip' })
   const first = await ended((await trigger(task.id)).id)
   await request('PATCH', `/v1/tasks/${task.id}`, { action: long })
@@ -119,7 +119,7 @@ test('under skip another active run is in the way, and is named', async () => {
   expect((await request('GET', `/v1/runs/${first.id}`)).body.retriedAs).toEqual([])
 })
 
-test('a task that was cancelled or deleted runs no more', async () => {
+test('runs of a cancelled or deleted task cannot be rerun', async () => {
   for (const end of ['cancel', 'delete']) {
     const task = await create({ action: quick })
     const run = await ended((await trigger(task.id)).id)
@@ -132,7 +132,7 @@ test('a task that was cancelled or deleted runs no more', async () => {
   }
 })
 
-test('one Idempotency-Key asks for one run, however often it is sent', async () => {
+test('repeated requests with one Idempotency-Key create one rerun', async () => {
   const task = await create({ action: quick })
   const run = await ended((await trigger(task.id)).id)
   const headers = { 'idempotency-key': 'once-more' }
@@ -145,7 +145,7 @@ test('one Idempotency-Key asks for one run, however often it is sent', async () 
   expect((await request('GET', `/v1/runs/${run.id}`)).body.retriedAs).toEqual([later.body.id])
 })
 
-test('what repeats what is forgotten with the history it is about', async () => {
+test('the link from a rerun to its original is deleted with old history', async () => {
   const task = await create({ action: quick })
   const run = await ended((await trigger(task.id)).id)
   const again = (await retry(run.id)).body.id

@@ -88,19 +88,16 @@ beforeAll(async () => {
     from agenda, generate_series(1, 2) as n where state = 'retrying'`)
 })
 
-describe('a walk', () => {
-  test.each([7, 50, 200])(
-    'in pages of %i meets every run once, in the order of what happened last',
-    async (limit) => {
-      const { ids } = await walk('', limit)
+describe('paging', () => {
+  test.each([7, 50, 200])('in pages of %i lists every run once, latest event first', async (limit) => {
+    const { ids } = await walk('', limit)
 
-      expect(ids).toEqual(await expected())
-      expect(ids).toHaveLength(400 + 50 + 300 + 63)
-    },
-  )
+    expect(ids).toEqual(await expected())
+    expect(ids).toHaveLength(400 + 50 + 300 + 63)
+  })
 
   test.each(['pending', 'running', 'retrying', 'completed', 'permanently_failed', 'cancelled', 'skipped'])(
-    'over %s meets those alone',
+    'over %s lists only such runs',
     async (state) => {
       const { ids, states } = await walk(`state=${state}`, 9)
 
@@ -110,7 +107,7 @@ describe('a walk', () => {
     },
   )
 
-  test('can be bounded in time, also to a stretch without a run', async () => {
+  test('can be limited to a range of time, also to one without runs', async () => {
     const at = (ms: number) => new Date(Date.now() - ms).toISOString()
     const bounds = [
       { from: at(1_800_000), to: null },
@@ -127,7 +124,7 @@ describe('a walk', () => {
       }
   })
 
-  test('is not disturbed by runs that end meanwhile: none is met twice, and only they may be missed', async () => {
+  test('lists no run twice while runs end, and omits at most those that end', async () => {
     const before = await expected()
     const ended: string[] = []
 
@@ -150,7 +147,7 @@ describe('a walk', () => {
   })
 })
 
-test('a run in the list is as it is when read by its id, with the name of its task', async () => {
+test('a listed run equals the run read by its id, plus the name of its task', async () => {
   const { body } = await send('GET', '/v1/runs?limit=200')
 
   const states = new Set<string>()
@@ -163,7 +160,7 @@ test('a run in the list is as it is when read by its id, with the name of its ta
   expect(states.size).toBeGreaterThan(4)
 })
 
-test('with a task the runs are in the order of their due instants, and bounded by them', async () => {
+test('with a task the runs are ordered and filtered by their due instants', async () => {
   const key = 'the key stands in for a name'
   const taskId = await create({ key })
   const now = Date.now()
@@ -185,7 +182,7 @@ test('with a task the runs are in the order of their due instants, and bounded b
   expect(some[0].taskName).toBe(key)
 })
 
-test('a crowd that is due in one instant is walked through as well', async () => {
+test('paging keeps the order when 25 000 runs are due at one instant', async () => {
   const taskId = await create()
   const at = Math.floor(Date.now() / 1_000) * 1_000 - 30 * 60_000
   await db.run(sql`
@@ -204,7 +201,7 @@ test('a crowd that is due in one instant is walked through as well', async () =>
   )
 })
 
-test('a search that has to look far is broken off, says so, and goes on from there', async () => {
+test('a search that examines too many rows stops with a cursor, and continues there', async () => {
   const taskId = await create()
   const at = Date.now() - 20 * 60_000
   await db.run(sql`
@@ -222,7 +219,7 @@ test('a search that has to look far is broken off, says so, and goes on from the
   expect(all.sizes.length).toBeGreaterThan(1)
 })
 
-test('a stretch is refused at whatever is no instant in it, and where it has no room', async () => {
+test('a range with an invalid instant or without length is refused', async () => {
   const [good, later] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
   const bad = [
     'yesterday',

@@ -105,7 +105,7 @@ test('lines are stored as they are sent, and are read on every node', async () =
   expect(new Set(lines.map(({ id }) => id)).size).toBe(lines.length)
 })
 
-test('what is sent twice, to one node or two, is stored once', async () => {
+test('lines that are sent twice, to one node or two, are stored once', async () => {
   const logged = await aRun()
 
   await logged.log(0, numbered(0, 10))
@@ -117,7 +117,7 @@ test('what is sent twice, to one node or two, is stored once', async () => {
   expect(textsOf(await logOf(node, logged.run.runId))).toEqual(numbered(0, 25).map(({ message }) => message))
 })
 
-test('a run that has ended takes no more lines, and says whose they are not', async () => {
+test('a run takes lines only from the worker that leases it, and none after its end', async () => {
   const logged = await aRun()
   const runId = logged.run.runId
   await logged.end()
@@ -136,7 +136,7 @@ test('a run that has ended takes no more lines, and says whose they are not', as
   expect(await logOf(node, stale.run.runId)).toEqual([])
 })
 
-test('bad lines are refused by name, and nothing is stored', async () => {
+test('invalid lines are refused with the field, and nothing is stored', async () => {
   const logged = await aRun()
 
   const answers = await Promise.all([
@@ -160,7 +160,7 @@ test('bad lines are refused by name, and nothing is stored', async () => {
   expect(await logOf(node, logged.run.runId)).toEqual([])
 })
 
-test('whoever follows a run on another node hears of every line of every attempt, until it ends', async () => {
+test('a stream on another node shows every line of every attempt until the run ends', async () => {
   const first = await aRun()
   await first.log(0, numbered(0, 3))
   const source = await follow(first)
@@ -187,7 +187,7 @@ test('whoever follows a run on another node hears of every line of every attempt
   expect(textsOf(await logOf(other, first.run.runId, { attempt: '2' }))).toEqual(['once more', 'done'])
 })
 
-test('a line is told within a second of being sent', async () => {
+test('a stream shows a line within a second', async () => {
   const logged = await aRun()
   const source = await follow(logged)
   await source.next('hello')
@@ -204,7 +204,7 @@ test('a line is told within a second of being sent', async () => {
   expect(Math.min(...waits)).toBeLessThan(1_000)
 })
 
-test('a stream that broke goes on behind the last event, on any node, and ends for good when all is told', async () => {
+test('an interrupted stream continues after the last event, on any node, and ends with 204', async () => {
   const logged = await aRun()
   await logged.log(0, numbered(0, 10))
   const before = await follow(logged, { url: node.url })
@@ -228,7 +228,7 @@ test('a stream that broke goes on behind the last event, on any node, and ends f
   expect(anew.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'ended', state: 'completed' } })
 })
 
-test('a run that has not begun can be followed, and so can one whose attempts say nothing', async () => {
+test('a stream can follow a run that has not begun or writes no lines', async () => {
   const name = `logs-${++count}`
   const task = { action: { type: 'handler', name }, schedule: { type: 'manual' } }
   const { body } = await node.request('POST', '/v1/tasks', task)
@@ -275,7 +275,7 @@ test('a log of a hundred thousand lines is read in pages, searched and downloade
   expect(stored?.rows).toBeLessThan(500)
 })
 
-test('as text, what was written in parts is put together, and attempts and times are told apart', async () => {
+test('the text form joins partial lines and separates attempts', async () => {
   const first = await aRun()
   await first.log(0, [
     { at: AT, stream: 'stdout', message: 'working' },
@@ -297,7 +297,7 @@ test('as text, what was written in parts is put together, and attempts and times
   expect(await linked.text()).toBe(text)
 })
 
-test('lines since a time, and after a line, are found', async () => {
+test('lines since an instant, and lines after another line, are found', async () => {
   const logged = await aRun()
   await logged.log(0, [
     line('early'),
@@ -313,7 +313,7 @@ test('lines since a time, and after a line, are found', async () => {
   expect(textsOf(after.body.items)).toEqual(['latest'])
 })
 
-test('queries that mean nothing are refused by name', async () => {
+test('invalid queries are refused with the parameter', async () => {
   const logged = await aRun()
   const pointers = async (query: string) => {
     const { status, body } = await node.request('GET', path(logged, query))
@@ -329,7 +329,7 @@ test('queries that mean nothing are refused by name', async () => {
   expect(await pointers('?format=xml')).toEqual([422, '?format'])
 })
 
-test('beyond the limit the log says how much was omitted, also to those who follow', async () => {
+test('beyond the limit the log and its streams report how much was omitted', async () => {
   const small = await startTestNode(database, { roles: 'api', maxLogBytes: 2_048 })
   const logged = await aRun()
   const source = await follow(logged)
@@ -365,7 +365,7 @@ test('the log of another project, and of a run that does not exist, is not found
   expect(unknown.status).toBe(404)
 })
 
-test('the token of an attempt is good for its own log, and for no other', async () => {
+test('the token of an attempt is valid only for its own log', async () => {
   const [own, others] = [await aRun(), await aRun()]
   const vault = aVault(db)
   await vault.runOnce()
@@ -402,7 +402,7 @@ test('only streams count against the limit of streams', async () => {
   expect(page.status).toBe(200)
 })
 
-test('many who follow cost one statement a look, and nobody costs none', async () => {
+test('many streams share one statement for each poll, and none runs without streams', async () => {
   const logged = await Promise.all([aRun(), aRun(), aRun()])
   const counted = { statements: 0 }
   const feed = new LogFeed(

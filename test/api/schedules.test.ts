@@ -19,7 +19,7 @@ const preview = async (request: Record<string, unknown>) =>
 const weekday = { type: 'cron', expression: '0 9 * * MON-FRI', timezone: 'Europe/Vienna' }
 const saturday = { type: 'cron', expression: '0 10 * * SAT', timezone: 'Europe/Vienna' }
 
-test('a list of triggers is shown as several, and a list of one as itself', async () => {
+test('a list of triggers is shown as the type several, and a list of one as its only trigger', async () => {
   const both = await create({ schedule: [weekday, saturday] })
   const one = await create({ schedule: [weekday] })
 
@@ -30,7 +30,7 @@ test('a list of triggers is shown as several, and a list of one as itself', asyn
   expect([status, body.schedule]).toEqual([200, both.schedule])
 })
 
-test('an instant that two triggers share runs once, and the bounds are about all of them', async () => {
+test('an instant that several triggers share runs once, and startAt and maxRuns apply to all triggers', async () => {
   const base = Date.now() + 400
   const at = (ms: number) => new Date(base + ms).toISOString()
   const task = await create({
@@ -58,7 +58,7 @@ test('an instant that two triggers share runs once, and the bounds are about all
   ])
 })
 
-test('H follows from the key, stays through edits, and can be previewed', async () => {
+test('H depends on the key, stays the same through edits, and can be previewed', async () => {
   const schedule = { type: 'cron', expression: 'H H * * *', timezone: 'UTC' }
   const task = await create({ key: 'nightly', schedule })
   const before = await preview({ schedule, seed: 'nightly', count: 1 })
@@ -74,7 +74,7 @@ test('H follows from the key, stays through edits, and can be previewed', async 
   expect(moved.nextFireAt).toBe(task.nextFireAt)
 })
 
-test('without a key H follows from the id, and a schedule without H needs no seed', async () => {
+test('without a key H depends on the id, and a schedule without H has no seed', async () => {
   const task = await create({ schedule: { type: 'cron', expression: 'H H 1 1 *' } })
   const plain = await create({ schedule: weekday, key: 'plain' })
 
@@ -85,7 +85,7 @@ test('without a key H follows from the id, and a schedule without H needs no see
   expect(plain.seed).toBeNull()
 })
 
-test('a preview shows several triggers as one list, with the notes on each', async () => {
+test('a preview merges several triggers into one list, with the notes on each', async () => {
   const schedule = [
     { type: 'daily', hour: 2, minute: 30, timezone: 'Europe/Berlin' },
     { type: 'dates', dates: ['2027-03-28T02:15', '2027-03-28T12:00'], timezone: 'Europe/Berlin' },
@@ -120,7 +120,7 @@ test('words are stored as the schedule that they mean', async () => {
   })
 })
 
-test('words are read on the clock of the zone that comes with them', async () => {
+test('words are read in the time zone that comes with them', async () => {
   const task = await create({
     schedule: { type: 'words', words: 'weekdays at 9', timezone: 'europe/vienna' },
   })
@@ -132,7 +132,7 @@ test('words are read on the clock of the zone that comes with them', async () =>
   expect(shown.schedule).toEqual({ type: 'daily', hour: 9, minute: 0, timezone: 'Asia/Tokyo' })
 })
 
-test('words that cannot be read, and a zone that is unknown, are refused where they stand', async () => {
+test('unreadable words and an unknown time zone are refused, each at its own field', async () => {
   const refusal = async (schedule: unknown) =>
     (await node.request('POST', '/v1/schedules/preview', { schedule })).body.errors[0]
 
@@ -146,7 +146,7 @@ test('words that cannot be read, and a zone that is unknown, are refused where t
   })
 })
 
-test('zones are stored in their proper spelling, and abbreviations are noted', async () => {
+test('time zones are stored in their proper spelling, and abbreviations get a note', async () => {
   const task = await create({ schedule: { ...weekday, timezone: 'EUROPE/vienna' } })
   const { notes } = await preview({ schedule: { ...weekday, timezone: 'CET' } })
 
@@ -159,7 +159,7 @@ test('zones are stored in their proper spelling, and abbreviations are noted', a
   })
 })
 
-test('a preview reads words, shows what they mean, and says them in a way that can be read again', async () => {
+test('a preview translates words into a schedule, and its description can be read back', async () => {
   const shown = await preview({ schedule: 'every 15 minutes between 8 and 18 on weekdays', count: 1 })
 
   expect(shown.schedule).toEqual({ type: 'cron', expression: '*/15 8-17 * * MON-FRI', timezone: 'UTC' })
@@ -167,7 +167,7 @@ test('a preview reads words, shows what they mean, and says them in a way that c
   expect((await preview({ schedule: shown.description })).schedule).toEqual(shown.schedule)
 })
 
-test('"in 10 minutes" counts from the moment it is said', async () => {
+test('"in 10 minutes" counts from the request', async () => {
   const before = Date.now()
 
   const task = await create({ schedule: 'in 10 minutes' })
@@ -177,7 +177,7 @@ test('"in 10 minutes" counts from the moment it is said', async () => {
   expect(Math.abs(ahead - 600_000)).toBeLessThan(60_000)
 })
 
-test('jitter puts off the beginning and nothing else', async () => {
+test('jitter delays the start and changes neither scheduledFor nor lateness', async () => {
   const at = new Date(Date.now() + 300).toISOString()
   const schedule = { type: 'dates', dates: [at, new Date(Date.parse(at) + 700).toISOString()] }
   const task = await create({ key: 'spread', schedule, jitter: '400ms' })
@@ -211,7 +211,7 @@ test('jitter puts off the beginning and nothing else', async () => {
   }
 })
 
-test('jitter can be taken away, and goes with instants only', async () => {
+test('jitter can be removed, and is refused for a manual schedule', async () => {
   const task = await create({ schedule: weekday, jitter: '10m' })
   const change = (edit: unknown) => node.request('PATCH', `/v1/tasks/${task.id}`, edit)
 

@@ -43,7 +43,7 @@ const storedCanaries = async (taskId: string) => {
   return rows.filter(({ text }) => text.includes(CANARY)).length
 }
 
-test('no route that reads shows a secret, and no line of the log holds one', async () => {
+test('no response and no log line contains a secret', async () => {
   const answers: string[] = []
   const say = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
     const answer = await request(method, path, body, headers)
@@ -92,7 +92,7 @@ test('no route that reads shows a secret, and no line of the log holds one', asy
   expect(node.stderr).not.toContain(CANARY)
 })
 
-test('a version tells that a secret was changed, and not what it is', async () => {
+test('a version shows that a secret was changed, but not its value', async () => {
   const { body: task } = await create()
   await patch(task.id, { action: { ...secretAction, headers: { ...secretAction.headers, cookie: 'other' } } })
 
@@ -104,7 +104,7 @@ test('a version tells that a secret was changed, and not what it is', async () =
   expect(body.definition.action.headers).toEqual(maskedHeaders)
 })
 
-test('what was read can be changed and sent back: masks keep what is stored', async () => {
+test('a task can be edited and sent back with masks, which keep the stored secrets', async () => {
   const { body: task } = await create({ key: 'kept' })
   expect(task.action.headers).toEqual(maskedHeaders)
 
@@ -124,7 +124,7 @@ test('what was read can be changed and sent back: masks keep what is stored', as
   expect(lastHit('/replaced')?.headers).toMatchObject({ ...sent, 'x-plain': 'once' })
 })
 
-test('the address of a Slack webhook is kept when its mask is sent back', async () => {
+test('sending back the masked URL of a Slack webhook keeps the stored URL', async () => {
   const action = { type: 'slack', url: `${sink.url}/services/${CANARY}`, text: 'first' }
   const { body: task } = await create({ action })
   expect(task.action.url).toBe(`${sink.url}/${MASK}`)
@@ -151,7 +151,7 @@ test.each([
     '/action/headers/x-plain',
     'no secret is stored here',
   ],
-])('a mask that stands for nothing is refused: %s', async (_, stored, headers, pointer, words) => {
+])('a mask without a stored secret is refused: %s', async (_, stored, headers, pointer, words) => {
   const action = { ...secretAction, headers: { ...maskedHeaders, ...headers } }
   const task = stored && (await create()).body
 
@@ -161,7 +161,7 @@ test.each([
   expect(answer.body.errors[0]).toMatchObject({ pointer, detail: expect.stringContaining(words) })
 })
 
-test('an edit cannot send a stored secret elsewhere, or bring it to light', async () => {
+test('an edit can neither send a stored secret to another origin nor reveal it', async () => {
   const { body: task } = await create()
   const { body: slack } = await create({
     action: { type: 'slack', url: `${sink.url}/services/${CANARY}`, text: 'x' },
@@ -176,7 +176,7 @@ test('an edit cannot send a stored secret elsewhere, or bring it to light', asyn
   expect(shown.body.detail).toContain('send the whole address')
 })
 
-test('deleting a task erases its secrets from all its versions, also from those told in brief', async () => {
+test('deleting a task erases its secrets from all versions, including abridged ones', async () => {
   const { body: task } = await create({ metadata: { long: 'x'.repeat(5_000) } })
   await patch(task.id, { name: 'second' })
   await patch(task.id, {

@@ -75,7 +75,7 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
 }
 
 describe('a person', () => {
-  test('without a role is known and may see nothing', async () => {
+  test('without a role is known but sees nothing', async () => {
     const { browser, location } = await signedIn('bob')
 
     expect(location).toBe('/')
@@ -93,7 +93,7 @@ describe('a person', () => {
     ).toBe(404)
   })
 
-  test('has the roles of their address and of their groups, and loses them with the member', async () => {
+  test('has the roles of their verified address and their groups until the member is removed', async () => {
     const { browser } = await signedIn('ada')
     const { browser: bob } = await signedIn('bob')
     const made = await asAdmin('POST', '/v1/members', { email: 'Ada@Example.com', role: 'viewer' })
@@ -132,7 +132,7 @@ describe('a person', () => {
     })
   })
 
-  test('gets another role by being set again, and one in every project by the installation', async () => {
+  test('gets a new role in one project, and a role in every project from the installation', async () => {
     const { browser } = await signedIn('ada')
     await asAdmin('POST', '/v1/members', { group: 'dev', role: 'viewer' })
     const again = await asAdmin('POST', '/v1/members', { group: 'dev', role: 'editor' })
@@ -152,7 +152,7 @@ describe('a person', () => {
     expect((await asAdmin('DELETE', `/v1/members/${again.body.id}`)).status).toBe(204)
   })
 
-  test('who manages one project and reads all makes keys of that project only', async () => {
+  test('who manages one project and can view all creates keys for that project only', async () => {
     const members = [
       [
         '/v1/installation/members',
@@ -170,7 +170,7 @@ describe('a person', () => {
     for (const [path, id] of members) await asAdmin('DELETE', `${path}/${id}`)
   })
 
-  test('is in the groups of the last sign-in', async () => {
+  test('belongs to the groups of their latest sign-in', async () => {
     const member = await asAdmin('POST', '/v1/members', { group: 'ops', role: 'viewer' })
     const { browser: before } = await signedIn('ada')
     provider.accounts['ada'] = { ...provider.accounts['ada'], groups: ['dev', 'ops'] }
@@ -184,7 +184,7 @@ describe('a person', () => {
     await asAdmin('DELETE', `/v1/members/${member.body.id}`)
   })
 
-  test('signs out here, or everywhere, and no node takes the cookie any more', async () => {
+  test('can sign out of one session or of all, and no node accepts the cookies afterwards', async () => {
     const { browser: one } = await signedIn('ada')
     const { browser: other } = await signedIn('ada')
     await asAdmin('POST', '/v1/members', { group: 'dev', role: 'viewer' })
@@ -210,7 +210,7 @@ describe('a person', () => {
     expect((await third.request('POST', '/auth/sign-out')).status).toBe(204)
   })
 
-  test('is signed out by an admin of the installation', async () => {
+  test('can be signed out by an admin of the installation', async () => {
     const { browser } = await signedIn('ada')
     const stream = await asAdmin('POST', '/v1/members', { group: 'dev', role: 'viewer' }).then(() =>
       eventually(() => openStream(browser).catch(() => null)),
@@ -227,7 +227,7 @@ describe('a person', () => {
     expect((await asAdmin('POST', `/v1/people/${uuidv7()}/sign-out`)).status).toBe(404)
   })
 
-  test('whose provider is replaced is signed out', async () => {
+  test('is signed out when the OpenID provider is replaced', async () => {
     const { browser } = await signedIn('ada')
     await database.db.run(sql`update person set issuer = 'https://other.example/' where subject = 'ada'`)
 
@@ -244,7 +244,7 @@ describe('a session', () => {
   test.each([
     ['idle', sql`update session set seen_at = now() - interval '721 minutes'`],
     ['too old', sql`update session set created_at = now() - interval '169 hours'`],
-  ])('that is %s has ended', async (_, age) => {
+  ])('ends when it is %s', async (_, age) => {
     const { browser } = await signedIn('bob')
     await browser.request('GET', '/v1/me')
     await database.db.run(age)
@@ -270,7 +270,7 @@ describe('a session', () => {
     })
   })
 
-  test('of the key in the configuration works at every node', async () => {
+  test('of the configured key works at every node', async () => {
     const browser = await signedInWithKey(ADMIN_KEY)
 
     for (let i = 0; i < nodes.length; i++)
@@ -278,7 +278,7 @@ describe('a session', () => {
     expect((await browser.request('POST', '/auth/sign-out-everywhere')).body).toEqual({ sessions: 1 })
   })
 
-  test('is stored as a hash, and its cookie is out of reach of scripts and other sites', async () => {
+  test('is stored as a hash, and its cookie is HttpOnly and SameSite', async () => {
     const browser = new CookieClient(balancer.url)
     const answer = await browser.fetch('/auth/sign-in', {
       method: 'POST',
@@ -307,11 +307,11 @@ describe('signing in', () => {
     ['https://evil.example/', '/'],
     ['//evil.example/', '/'],
     ['/\\evil.example', '/'],
-  ])('with a return to %s leads to %s', async (asked, reached) => {
+  ])('with a return to %s redirects to %s', async (asked, reached) => {
     expect((await signedIn('ada', asked)).location).toBe(reached)
   })
 
-  test('is not finished by a link of somebody else', async () => {
+  test('cannot be completed with a link that another person started', async () => {
     const attacker = new CookieClient(balancer.url)
     const started = await attacker.fetch('/auth/login')
     const returned = new URL(await provider.signIn(started.headers.get('location') ?? '', 'bob'))
@@ -329,7 +329,7 @@ describe('signing in', () => {
     expect(victim.cookies.has('belfry')).toBe(false)
   })
 
-  test('tells on its page what the provider refused', async () => {
+  test('shows on its page that the provider refused', async () => {
     const browser = new CookieClient(balancer.url)
     const started = await browser.fetch('/auth/login?return=/runs')
     const state = new URL(started.headers.get('location') ?? '').searchParams.get('state') ?? ''
@@ -343,7 +343,7 @@ describe('signing in', () => {
     })
   })
 
-  test('with a key needs a good one, and only so many tries', async () => {
+  test('with a key needs a valid one, and allows a limited number of attempts', async () => {
     const proxied = { ...flags, trustedProxies: '127.0.0.0/8' }
     const own = [await startTestNode(database, proxied), await startTestNode(database, proxied)]
     const { key: worker } = await newKey('worker')
@@ -383,7 +383,7 @@ describe('signing in', () => {
     expect((await entries('session.end')).length).toBeGreaterThan(0)
   })
 
-  test('names its ways, and leads to its page while the provider is down', async () => {
+  test('lists its methods, and redirects to its page while the provider is down', async () => {
     expect((await new CookieClient(balancer.url).request('GET', '/auth/methods')).body).toEqual({
       isOpen: false,
       openid: { name: new URL(provider.issuer).host },
@@ -434,7 +434,7 @@ describe('with a session, a change', () => {
     ['the dashboard, where the browser hides the origin', { 'sec-fetch-site': 'same-origin' }],
     ['a site that may use keys, with a key', { origin: ALLOWED, authorization: `Bearer ${ADMIN_KEY}` }],
     ['a program with a key of its own', { authorization: `Bearer ${ADMIN_KEY}` }],
-  ])('from %s is made', async (_, headers) => {
+  ])('from %s is accepted', async (_, headers) => {
     const browser = await signedInWithKey(ADMIN_KEY)
     const answer = await fetch(`${balancer.url}/v1/queues/default/resume`, {
       method: 'POST',
@@ -445,7 +445,7 @@ describe('with a session, a change', () => {
   })
 })
 
-test('members are checked before they are stored, and only an admin has them', async () => {
+test('members are validated before they are stored, and only an admin can list them', async () => {
   const { key } = await newKey('editor')
   const asEditor = async (path: string) =>
     (await new CookieClient(balancer.url).request('GET', path, undefined, { authorization: `Bearer ${key}` }))

@@ -33,7 +33,7 @@ test('a secret is shown when it is made and never again', async () => {
   expect(list.text).not.toContain(secret)
 })
 
-test('a third secret is refused, also when many are made at once', async () => {
+test('a third secret is refused, also among concurrent requests', async () => {
   const { send } = await aProject()
 
   const answers = await Promise.all(Array.from({ length: 8 }, () => send('POST', PATH)))
@@ -46,7 +46,7 @@ test('a third secret is refused, also when many are made at once', async () => {
   expect((await send('GET', PATH)).body.items).toHaveLength(2)
 })
 
-test('rotating makes a new secret and dates the end of the old one', async () => {
+test('a rotation creates a new secret and sets the expiry of the old one', async () => {
   const { db, send } = await aProject()
   const { body: old } = await send('POST', PATH)
 
@@ -65,7 +65,7 @@ test('rotating makes a new secret and dates the end of the old one', async () =>
   expect((await send('POST', `${PATH}/rotate`)).status).toBe(201)
 })
 
-test('two who rotate at once leave two secrets in use', async () => {
+test('of several concurrent rotations one succeeds, and two secrets are in use', async () => {
   const { send } = await aProject()
   await send('POST', PATH)
 
@@ -75,7 +75,7 @@ test('two who rotate at once leave two secrets in use', async () => {
   expect((await send('GET', PATH)).body.items).toHaveLength(2)
 })
 
-test('rotating without keeping the old secret ends it at once', async () => {
+test('a rotation that does not keep the old secret ends it at once', async () => {
   const { send } = await aProject()
   await send('POST', PATH)
 
@@ -94,7 +94,7 @@ test('a revoked secret is gone', async () => {
   expect(await db.run(sql`select from signing_secret`)).toEqual([])
 })
 
-test('a secret for an origin is listed with the origin as browsers write it', async () => {
+test('a secret for an origin is listed with the normalized origin', async () => {
   const { send } = await aProject()
   const { body: general } = await send('POST', PATH)
   const { body: bound, status } = await send('POST', PATH, { origin: 'HTTPS://Hooks.Example.com:443/' })
@@ -112,7 +112,7 @@ test('a secret for an origin is listed with the origin as browsers write it', as
   expect((await send('GET', `${PATH}?origin=https://example.com`)).body.items).toEqual([])
 })
 
-test('each origin has two secrets at most, also when many are made at once', async () => {
+test('an origin has at most two secrets, also with concurrent requests', async () => {
   const { send } = await aProject()
   const origin = 'https://a.example'
   await send('POST', PATH)
@@ -128,7 +128,7 @@ test('each origin has two secrets at most, also when many are made at once', asy
   })
 })
 
-test('rotating the secret of an origin leaves those of the project and of other origins alone', async () => {
+test('rotating the secret of an origin leaves those of the project and of other origins unchanged', async () => {
   const { send } = await aProject()
   const origin = 'https://a.example'
   const { body: general } = await send('POST', PATH)
@@ -148,7 +148,7 @@ test('rotating the secret of an origin leaves those of the project and of other 
   expect(kept).toEqual([expect.any(String), made.id, old.id, other.id])
 })
 
-test('a hundred origins of a project may have secrets', async () => {
+test('at most a hundred origins of a project can have secrets', async () => {
   const { db, send } = await aProject()
   await db.run(sql`
     insert into endpoint_signing_secret (id, project_id, origin, secret)
@@ -162,7 +162,7 @@ test('a hundred origins of a project may have secrets', async () => {
   expect(rotated.status).toBe(201)
 })
 
-test('a node of release 0.1.0 finds no secret that is bound to an origin', async () => {
+test('a node of release 0.1.0 does not find secrets that are bound to an origin', async () => {
   const { db, send } = await aProject()
 
   const { body } = await send('POST', PATH, { origin: 'https://a.example' })

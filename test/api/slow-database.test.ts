@@ -33,7 +33,7 @@ const create = () =>
     schedule: { type: 'manual' },
   })
 
-test('the slower the database, the more is refused, and workers never are', async () => {
+test('the slower the database, the more kinds of requests are refused, but never those of workers', async () => {
   expect((await list()).status).toBe(200)
 
   proxy.slow(1.5 * SLOW_MS)
@@ -59,14 +59,14 @@ test('the slower the database, the more is refused, and workers never are', asyn
   expect([worker.status, health.status, reading.status]).toEqual([201, 200, 503])
 })
 
-test('once it is fast again everything is answered', async () => {
+test('every request is answered again once the database is fast', async () => {
   proxy.slow(0)
 
   expect((await eventually(async () => (await list()).status === 200 && list())).status).toBe(200)
   expect((await create()).status).toBe(201)
 })
 
-test('lists and reads that hang leave connections to requests that create something', async () => {
+test('hanging lists and reads leave connections for requests that create tasks', async () => {
   let release = () => {}
   const held = database.db.transaction(async (tx) => {
     await tx.run(sql`lock table run in access exclusive mode`)

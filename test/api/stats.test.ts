@@ -38,7 +38,7 @@ const tallyAll = async () => {
 }
 
 describe('an empty database', () => {
-  test('is on time, and every list in its overview is whole', async () => {
+  test('is on time, and its overview has complete lists', async () => {
     const body = await stats()
 
     expect(body.verdict).toEqual({
@@ -54,7 +54,7 @@ describe('an empty database', () => {
 })
 
 describe('circuits', () => {
-  test('that are open are listed once for all nodes, and the verdict names them', async () => {
+  test('that are open are listed once for all nodes and named in the verdict', async () => {
     const [one, two] = [await aNode(db), await aNode(db)]
     const open = (target: string, openedAt: number) => ({
       ...{ projectId: DEFAULT_PROJECT_ID, target, state: 'open' as const, openedAt },
@@ -83,7 +83,7 @@ describe('circuits', () => {
 })
 
 describe('history', () => {
-  test('is counted by the minute and by the day, counted before or not', async () => {
+  test('is counted by minute and by day, whether tallied already or not', async () => {
     const now = Date.now()
     await makeHistory(db, { runs: 3_000, from: now - 90 * MINUTE_MS, until: now, taskIds: [uuidv7()] })
     await tallyAll()
@@ -114,7 +114,7 @@ describe('history', () => {
     expect(lastDay.isComplete).toBe(true)
   })
 
-  test('is added up to longer steps, so that each range tells all of it', async () => {
+  test('is summed into longer steps, and every range contains all runs', async () => {
     const now = Date.now()
     await makeHistory(db, { runs: 3_000, from: now - 110 * MINUTE_MS, until: now, taskIds: [uuidv7()] })
     await tallyAll()
@@ -138,7 +138,7 @@ describe('history', () => {
     }
   })
 
-  test('that nobody has counted for long is told to be uncounted, not empty', async () => {
+  test('that has not been tallied for long is marked as uncounted, not empty', async () => {
     const now = Date.now()
     await makeHistory(db, { runs: 600, from: now - 30 * MINUTE_MS, until: now, taskIds: [uuidv7()] })
     await db.run(saveProgress(now - 25 * MINUTE_MS))
@@ -154,8 +154,8 @@ describe('history', () => {
   })
 })
 
-describe('what is live', () => {
-  test('is counted by state, and what waits too long is late', async () => {
+describe('live runs', () => {
+  test('are counted by state, and those that wait too long are late', async () => {
     const worker = await aNode(db)
     const tasks = await tasksInAgenda(db, { count: 10, dueAt: Date.now() - 60_000 })
     const set = (from: number, to: number, state: string) =>
@@ -182,7 +182,7 @@ describe('what is live', () => {
     expect(verdict.sentence).toMatch(/^4 runs are late, the oldest by 1 min\. /)
   })
 
-  test('is counted up to a bound when there is very much of it', async () => {
+  test('are counted up to a bound', async () => {
     const [task] = await tasksInAgenda(db, { count: 1, dueAt: Date.now() - 1_000 })
     await db.run(sql`
       insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, state)
@@ -204,7 +204,7 @@ describe('tasks', () => {
       values (${uuidv7()}, ${taskId}, ${DEFAULT_PROJECT_ID}, now() - make_interval(mins => ${minutesAgo}), now() - make_interval(mins => ${minutesAgo}),
               1, 1, 'occurrence', ${state}::run_state, case when ${state} = 'skipped' then 'overlap' end)`)
 
-  test('that fail are those whose latest run did, with how often in a row and since when', async () => {
+  test('are failing if their latest run failed, with the number of failures in a row and their beginning', async () => {
     const create = async (name: string): Promise<string> =>
       (
         await send('POST', '/v1/tasks', {
@@ -239,7 +239,7 @@ describe('tasks', () => {
     expect(verdict.sentence).toMatch(/^1 task is failing\. /)
   })
 
-  test('that fail on and on are counted back to their latest success, or as far as is looked at', async () => {
+  test('that keep failing are counted back to their latest success, up to a bound', async () => {
     const [often, forEver] = await tasksInAgenda(db, { count: 2, dueAt: Date.now() + DAY_MS })
     const failed = (taskId: string | undefined, count: number) =>
       db.run(sql`
@@ -258,7 +258,7 @@ describe('tasks', () => {
     expect(of(forEver)).toMatchObject({ failures: MAX_STREAK, atLeast: true })
   })
 
-  test('are counted, and those that are paused with the longest pause', async () => {
+  test('are counted, and paused ones are shown with the start of the longest pause', async () => {
     const tasks = await tasksInAgenda(db, { count: 12, dueAt: Date.now() + DAY_MS })
     await db.run(sql`
       update task set paused_at = now() - interval '8 days'
@@ -273,7 +273,7 @@ describe('tasks', () => {
 })
 
 describe('the next hour', () => {
-  test('holds every occurrence of schedules, not the next ones alone', async () => {
+  test('contains every occurrence of the schedules, not only the next of each', async () => {
     const create = (schedule: unknown, more = {}) =>
       send('POST', '/v1/tasks', { action: { type: 'sleep', duration: '1s' }, schedule, ...more })
     await create({ type: 'every', interval: '10s' })
@@ -293,7 +293,7 @@ describe('the next hour', () => {
     expect(counts.slice(10, 55).every((count) => count >= 6 && count <= 8)).toBe(true)
   })
 
-  test('is told to be more when runs follow whose instants nobody knows', async () => {
+  test('is a lower bound when runs of chains follow at unknown instants', async () => {
     await send('POST', '/v1/tasks', {
       action: { type: 'sleep', duration: '1s' },
       schedule: { type: 'delay', interval: '1s' },
@@ -306,7 +306,7 @@ describe('the next hour', () => {
     expect(next.minutes.reduce((sum, { count }) => sum + count, 0)).toBe(1)
   })
 
-  test('is estimated from a few shards when there is very much in it', async () => {
+  test('is estimated from a few shards when it contains very many occurrences', async () => {
     const [task] = await tasksInAgenda(db, { count: 1, dueAt: Date.now() + DAY_MS })
     await db.run(sql`
       insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial)
@@ -321,7 +321,7 @@ describe('the next hour', () => {
     expect(total).toBeLessThan(72_000)
   })
 
-  test('is worked out up to a number of instants, whatever else is known of it', async () => {
+  test('is computed up to a number of instants', async () => {
     const first = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
     const rule = (schedule: Schedule) => ({ at: first, ordinal: 1, definition: aDefinition({ schedule }) })
     const each = rule({ type: 'cron', expression: '* * * * * *', timezone: 'UTC' })
@@ -342,7 +342,7 @@ describe('the next hour', () => {
   })
 })
 
-test('shards that nobody watches and nodes that were lost are told', async () => {
+test('unwatched shards, lost nodes and quiet nodes are reported', async () => {
   await db.run(sql`update shard set watched_until = now() - interval '1 hour' where id < 3`)
   const lost = await aNode(db)
   const old = await aNode(db)
@@ -361,7 +361,7 @@ test('shards that nobody watches and nodes that were lost are told', async () =>
 })
 
 // Each server keeps its own answer.
-test.skipIf(IS_BALANCED)('all who ask at about the same time get one answer', async () => {
+test.skipIf(IS_BALANCED)('concurrent requests get the same answer', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => send('GET', '/v1/stats')))
   const later = await send('GET', '/v1/stats')
 
@@ -379,7 +379,7 @@ describe('the overview of a project', () => {
   test.each([
     ['a project', OTHER, DEFAULT_PROJECT_ID],
     ['the project default', DEFAULT_PROJECT_ID, OTHER],
-  ])('of %s is the same whatever others have', async (_, own, other) => {
+  ])('of %s does not depend on other projects', async (_, own, other) => {
     await db.run(sql`insert into project (id, name) values (${OTHER}, 'other') on conflict do nothing`)
     const hourly = { schedule: { type: 'every', interval: '1h' } as Schedule }
     const worker = await aNode(db)

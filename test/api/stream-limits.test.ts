@@ -55,7 +55,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('the database is asked while somebody listens, and not otherwise', async () => {
+test('the feed polls the database only while it has listeners', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { looks, feed } = aFeed()
   await pass(60_000)
@@ -78,28 +78,25 @@ test('the database is asked while somebody listens, and not otherwise', async ()
   expect(looks.count).toBe(before)
 })
 
-test.each(['all', 'telling'] as const)(
-  'a look that fails is tried again, and nothing is lost: %s',
-  async (broken) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const { looks, feed } = aFeed()
-    const heard: Changes[] = []
-    const stop = await feed.listen((changes) => heard.push(changes))
-    looks.broken = broken
-    const { body: task } = await create()
-    await pass(500)
-    await vi.waitFor(() => expect(looks.failures).toBe(1), { timeout: 60_000 })
+test.each(['all', 'telling'] as const)('a failed poll is repeated and loses nothing: %s', async (broken) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { looks, feed } = aFeed()
+  const heard: Changes[] = []
+  const stop = await feed.listen((changes) => heard.push(changes))
+  looks.broken = broken
+  const { body: task } = await create()
+  await pass(500)
+  await vi.waitFor(() => expect(looks.failures).toBe(1), { timeout: 60_000 })
 
-    looks.broken = 'nothing'
-    await pass(5_000)
+  looks.broken = 'nothing'
+  await pass(5_000)
 
-    await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 60_000 })
-    expect(heard[0]?.tasks).toMatchObject([{ id: task.id }])
-    stop()
-  },
-)
+  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 60_000 })
+  expect(heard[0]?.tasks).toMatchObject([{ id: task.id }])
+  stop()
+})
 
-test('when the first look fails the stream is refused, and the next one begins anew', async () => {
+test('a failed first poll refuses the stream, and the next stream starts fresh', async () => {
   const { looks, feed } = aFeed()
   looks.broken = 'all'
 
@@ -110,7 +107,7 @@ test('when the first look fails the stream is refused, and the next one begins a
   stop()
 })
 
-test('no more streams are open than there may be, and one that ends makes room', async () => {
+test('the number of open streams is limited, and a stream that ends makes room', async () => {
   const { feed } = aFeed()
   const feeds = { of: () => feed, stop: () => feed.stop() }
   const streams = new Streams({ feeds, clock: context.clock, limit: 2 })

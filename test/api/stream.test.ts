@@ -42,7 +42,7 @@ const statesOf = ({ events }: EventSource, runId: string): string[] =>
 const aboutRun = (id: string, state: string) => (data: { runs: { id: string; state: string }[] }) =>
   data.runs.some((run) => run.id === id && run.state === state)
 
-test('begins with the time of the server, and is a stream that nobody keeps', async () => {
+test('begins with the time of the server and must not be cached', async () => {
   const source = await watch()
 
   expect(source.status).toBe(200)
@@ -53,7 +53,7 @@ test('begins with the time of the server, and is a stream that nobody keeps', as
   expect(hello?.id).toMatch(/^\d+$/)
 })
 
-test('tells what runs on another node: made, run, ended, with the task as it is', async () => {
+test('reports the runs of another node, with their task, from creation to end', async () => {
   const source = await watch()
 
   const taskId = await create({ name: 'watched', schedule: { type: 'every', interval: '1h' } })
@@ -70,7 +70,7 @@ test('tells what runs on another node: made, run, ended, with the task as it is'
   expect(data.tasks).toMatchObject([{ id: taskId, state: 'scheduled', nextFireAt: expect.any(String) }])
 })
 
-test('tells each state that lasts: running, retrying, cancelled', async () => {
+test('reports each lasting state: running, retrying, cancelled', async () => {
   const source = await watch()
   const sink = await startSink(() => ({ status: 503 }))
   const failing = await trigger(
@@ -89,7 +89,7 @@ test('tells each state that lasts: running, retrying, cancelled', async () => {
   expect(statesOf(source, long).at(-1)).toBe('cancelled')
 })
 
-test('says what came of a run in words, and leaves the output to whoever reads the run', async () => {
+test('reports the outcome of a run in words, without its output', async () => {
   const source = await watch()
   const sink = await startSink(({ path }) => ({
     status: path === '/bad' ? 404 : 200,
@@ -108,7 +108,7 @@ test('says what came of a run in words, and leaves the output to whoever reads t
   expect(failed.outcome).toMatch(/^HTTP 404 from 127\.0\.0\.1/)
 })
 
-test('tells of edits, pauses and deletions, by whichever node', async () => {
+test('reports edits, pauses and deletions through any node', async () => {
   const source = await watch()
   const taskId = await create({})
   const about = (isSo: (task: { version: number; state: string }) => boolean) =>
@@ -124,7 +124,7 @@ test('tells of edits, pauses and deletions, by whichever node', async () => {
   await source.next('changes', ({ deletedTasks }) => deletedTasks.includes(taskId))
 })
 
-test('tells of circuits that open and close, and not of probes that fail', async () => {
+test('reports circuits that open and close, but not failed probes', async () => {
   const source = await watch()
   const target = 'https://circuit.example'
   const openedAt = Date.now()
@@ -162,8 +162,8 @@ test('can be bounded to one task', async () => {
   expect(statesOf(source, others)).toEqual([])
 })
 
-describe('a client that comes again', () => {
-  test('is told what it has missed, on any node', async () => {
+describe('a client that reconnects', () => {
+  test('receives the changes that it has missed, on any node', async () => {
     const source = await watch()
     const runId = await trigger(await create({}))
     await source.next('changes', aboutRun(runId, 'completed'))
@@ -179,7 +179,7 @@ describe('a client that comes again', () => {
   })
 
   test.each(['1', '99999999999999', 'not an id', '01900000-0000-7000-8000-000000000000'])(
-    'with the id %s is told to read everything again',
+    'with the id %s is asked to reload everything',
     async (lastEventId) => {
       const again = await watch('', { 'last-event-id': lastEventId })
 
@@ -190,7 +190,7 @@ describe('a client that comes again', () => {
   )
 })
 
-test('ends when its node stops, at once, and the node stops', async () => {
+test('ends at once when its node stops', async () => {
   const node = await startTestNode(database, { roles: 'api' })
   const sources = await Promise.all(Array.from({ length: 5 }, () => openEvents(`${node.url}/v1/stream`)))
   await Promise.all(sources.map((source) => source.next('hello')))
@@ -202,7 +202,7 @@ test('ends when its node stops, at once, and the node stops', async () => {
   expect(performance.now() - startedAt).toBeLessThan(25_000)
 })
 
-test('takes only GET, and only what it knows', async () => {
+test('accepts only GET and known parameters', async () => {
   const head = await fetch(`${watched.url}/v1/stream`, { method: 'HEAD' })
   const unknown = await fetch(`${watched.url}/v1/stream?task=1`)
 
@@ -211,7 +211,7 @@ test('takes only GET, and only what it knows', async () => {
   expect(await unknown.json()).toMatchObject({ errors: [{ pointer: '?task' }] })
 })
 
-test('tells a crowd in few messages, and that it is not all', async () => {
+test('reports many changes in few messages, marked as incomplete', async () => {
   const source = await watch()
   const startedAt = performance.now()
   const tasks = Array.from({ length: 600 }, () => ({ action: { type: 'sleep', duration: '0s' } }))

@@ -39,7 +39,7 @@ const read = async (target: string) =>
   (await node.request('GET', `/v1/targets/${encodeURIComponent(target)}`)).body
 const stateOf = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)).body.state
 
-test('while a target is paused its runs wait without an attempt, and resuming starts them', async () => {
+test('runs for a paused target wait without an attempt, and resuming starts them', async () => {
   const sink = await startSink()
   await act(sink.url, 'pause', { reason: 'deploy' })
   // The worker hears of it a moment later; what is created before that may still start.
@@ -63,7 +63,7 @@ test('while a target is paused its runs wait without an attempt, and resuming st
   expect(sink.hits.length).toBe(before + 1)
 })
 
-test('a target at its limit shows its calls, and what waits for it says so', async () => {
+test('a target at its limit shows its calls, and why names it for the waiting runs', async () => {
   const sink = await startHangingServer()
   await node.request('PATCH', `/v1/targets/${encodeURIComponent(sink.url)}`, { limit: 1 })
   const tasks = await eventually(async () => {
@@ -90,7 +90,7 @@ test('a target at its limit shows its calls, and what waits for it says so', asy
   for (const { id } of tasks) await node.request('POST', `/v1/tasks/${id}/cancel`)
 })
 
-test('a broken target is left alone, except by tasks that opt out of its circuit', async () => {
+test('an open circuit stops calls, except those of tasks that opt out', async () => {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

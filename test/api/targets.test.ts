@@ -38,7 +38,7 @@ const QUIET: LineState = {
 const report = (nodeId: string, target: string, state: Partial<LineState> = {}, isIdle = false) =>
   db.run(writeTargetReports(nodeId, [{ projectId, target, isIdle, state: { ...QUIET, ...state } }]))
 
-test('what nodes report of a target is added up, and shown for each of them', async () => {
+test('the reports of nodes about a target are summed and shown for each node', async () => {
   const [a, b] = [await aNode('a'), await aNode('b')]
   const target = 'https://two-nodes.example'
   const error = { code: 'timed_out', message: 'no answer', at: Date.UTC(2026, 0, 1) }
@@ -83,7 +83,7 @@ test('what nodes report of a target is added up, and shown for each of them', as
   ])
 })
 
-test('a report counts while it is renewed, that of an idle target for longer, and that of a dead node not at all', async () => {
+test('a report counts while it is renewed, longer for an idle target, and never for a dead node', async () => {
   const [alive, dead] = [await aNode('alive'), await aNode('dead')]
   await report(alive, 'https://stale.example', { underWay: 1 })
   await report(alive, 'https://idle.example', {}, true)
@@ -107,7 +107,7 @@ test('a report counts while it is renewed, that of an idle target for longer, an
   expect(left).toEqual([{ target: 'https://idle.example' }])
 })
 
-test('runs that wait beside their lane are counted for the target they wait for', async () => {
+test('runs in side lanes are counted as waiting for their target', async () => {
   const target = 'https://waiting.example'
   await db.run(sql`
     insert into lane (id, project_id, queue, strict, base, line) values
@@ -212,7 +212,7 @@ test('a limit and a rate can be set, read back, and removed again', async () => 
   expect(announced).toBe(4)
 })
 
-test('a pause keeps its beginning, is shown with its reason, and ends', async () => {
+test('a pause keeps its start and shows its reason until it is resumed', async () => {
   const target = 'smtp://mail.example:25'
 
   const paused = await send('POST', path(target, '/pause'), { reason: 'maintenance' })
@@ -236,7 +236,7 @@ test('a pause keeps its beginning, is shown with its reason, and ends', async ()
   expect((await send('GET', path(target))).status).toBe(404)
 })
 
-test('a pattern applies to the targets that it names, and the most exact one wins', async () => {
+test('a pattern applies to all matching targets, and the most specific one wins', async () => {
   const node = await aNode('patterns')
   const target = 'https://api.tenant.example'
   await report(node, target)
@@ -257,7 +257,7 @@ test('a pattern applies to the targets that it names, and the most exact one win
   await send('POST', path('*.example', '/resume'))
 })
 
-test('targets come in pages by name, also with a state, and each is on one of them', async () => {
+test('targets are listed page by page, by name, each one once, also filtered by state', async () => {
   const node = await aNode('many')
   const names = Array.from({ length: 1_205 }, (_, n) => `https://page-${String(n).padStart(4, '0')}.test`)
   await db.run(
@@ -289,7 +289,7 @@ test('targets come in pages by name, also with a state, and each is on one of th
   expect(await readAll('&state=full')).toEqual(names.filter((_, n) => n % 2 === 0))
 })
 
-test('why names the target that a run waits for, and one that the next run would wait for', async () => {
+test('why names the target that a run waits for, or that the next run would wait for', async () => {
   const target = 'https://awaited.test'
   const { body: task } = await send('POST', '/v1/tasks', {
     action: { type: 'ping', url: `${target}/hook` },
@@ -337,7 +337,7 @@ test.each([
   expect(await db.run(sql`select from target_setting where pattern = 'https://bad.example'`)).toEqual([])
 })
 
-test('a project has a bounded number of settings', async () => {
+test('the number of target settings of a project is limited', async () => {
   await db.run(sql`
     insert into target_setting (project_id, pattern, call_limit) select ${projectId}, 'https://n' || n || '.test', 1
     from generate_series(1, 1000) n on conflict do nothing`)

@@ -7,7 +7,7 @@ import { digestOf, prepareTenants, randomFrom } from './tenants/random-requests.
 const { db } = await createTestDatabase()
 const { compare, send, admin, ours, theirs } = await prepareTenants(db)
 
-test('what belongs to another project is answered like what does not exist, and stays as it is', async () => {
+test('what belongs to another project is answered as if it did not exist, and is not changed', async () => {
   const before = await digestOf(db)
   const seed = Math.floor(Math.random() * 1_000_000)
 
@@ -17,7 +17,7 @@ test('what belongs to another project is answered like what does not exist, and 
   expect(await digestOf(db)).toBe(before)
 })
 
-test('how many tasks there are in all concerns nobody but those who run the installation', async () => {
+test('the total number of tasks is visible only to admins of the installation', async () => {
   await db.run(sql`update audit_progress set round_ended_at = now(), round_ms = 1, round_tasks = 4711`)
 
   const answers = [
@@ -30,7 +30,7 @@ test('how many tasks there are in all concerns nobody but those who run the inst
   expect([stats, findings, toAdmin]).toEqual([null, null, 4711])
 })
 
-test('an Idempotency-Key of another project is unused', async () => {
+test('an Idempotency-Key that another project has used is free', async () => {
   const action = { type: 'sleep', duration: '0s' }
   const header = { 'idempotency-key': 'same' }
   const first = await send('POST', '/v1/tasks', { action, name: 'theirs' }, { ...theirs, ...header })

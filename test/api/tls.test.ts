@@ -77,7 +77,7 @@ const said = (socket: TLSSocket) =>
     socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
   })
 
-test('it is reached by https, and by nothing older than TLS 1.2 or without TLS', async () => {
+test('a node accepts TLS 1.2 and later, and neither older versions nor plain HTTP', async () => {
   const versions = await Promise.all(
     (['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as SecureVersion[]).map((version) => {
       const socket = connectTls({
@@ -102,7 +102,7 @@ test('it is reached by https, and by nothing older than TLS 1.2 or without TLS',
   expect(await plain).toBeInstanceOf(Error)
 })
 
-test('its own pages may change things, those of the same name without TLS may not', async () => {
+test('pages of the https origin can make changes, pages of the http origin cannot', async () => {
   const preview = (origin: string) =>
     ask(`${node.url}/v1/schedules/preview`, {
       method: 'POST',
@@ -114,7 +114,7 @@ test('its own pages may change things, those of the same name without TLS may no
   expect((await preview(node.url.replace('https', 'http'))).body.code).toBe('foreign_origin')
 })
 
-test('the command line and a worker trust the authority that they are told of, and no other', async () => {
+test('the command line and a worker trust a certificate authority only if it is configured', async () => {
   const caFile = join(FIXTURES, 'first.pem')
   const warnings: string[] = []
   const worker = new Worker({
@@ -141,7 +141,7 @@ test('the command line and a worker trust the authority that they are told of, a
   expect(warnings).toEqual([])
 })
 
-test('a task does not reach the API of its own node by https either', async () => {
+test('a task does not reach the API of its own node over https', async () => {
   const { body: task } = await ask(`${node.url}/v1/tasks`, {
     method: 'POST',
     json: { action: { type: 'webhook', url: `${node.url}/v1/queues/default/pause` }, retry: { limit: 0 } },
@@ -155,7 +155,7 @@ test('a task does not reach the API of its own node by https either', async () =
   expect(error).toMatchObject({ code: 'forbidden_address' })
 })
 
-test('a replaced certificate is shown to new connections, and open ones go on', async () => {
+test('a replaced certificate applies to new connections, and open ones continue', async () => {
   const agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
   const sockets = new Set<unknown>()
   const onOld = async () => {
@@ -177,13 +177,13 @@ test('a replaced certificate is shown to new connections, and open ones go on', 
   agent.destroy()
 })
 
-test('a node without the role api shows its health by TLS as well', async () => {
+test('a node without the role api also serves its health over TLS', async () => {
   const quiet = await startTestNode(database, { roles: 'liveness', tlsCert, tlsKey })
 
   expect(await ask(`${quiet.url}/readyz`)).toMatchObject({ status: 200, body: { status: 'ready' } })
 })
 
-test('a start without a certificate that fits is refused', async () => {
+test('a node does not start without a matching certificate and key', async () => {
   const start = (...flags: string[]) => runBelfry(['start', '--data-dir', join(directory, 'data'), ...flags])
 
   const half = await start('--tls-cert', tlsCert)
@@ -196,7 +196,7 @@ test('a start without a certificate that fits is refused', async () => {
   })
 })
 
-test('a stop waits for nobody who is idle or has not finished the handshake', async () => {
+test('a node stops despite idle connections and unfinished handshakes', async () => {
   const stopping = await startTestNode(database, { roles: 'api', tlsCert, tlsKey })
   const at = { host: hostname, port: Number(new URL(stopping.url).port) }
   const silent = connect(at)

@@ -57,7 +57,7 @@ test('a trigger works when the task has finished, and leaves its schedule alone'
   })
 })
 
-test('under skip an active run is in the way, and is named', async () => {
+test('with overlap skip an active run prevents the trigger and is named', async () => {
   const task = await create({ action: long, schedule: manual, overlap: 'skip' })
   const first = await trigger(task.id)
 
@@ -68,7 +68,7 @@ test('under skip an active run is in the way, and is named', async () => {
   await request('POST', `/v1/tasks/${task.id}/cancel`)
 })
 
-test('of many triggers at once under skip one is taken', async () => {
+test('with overlap skip one of many concurrent triggers is accepted', async () => {
   const task = await create({ action: long, schedule: manual, overlap: 'skip' })
 
   const answers = await Promise.all(Array.from({ length: 8 }, () => trigger(task.id)))
@@ -77,7 +77,7 @@ test('of many triggers at once under skip one is taken', async () => {
   await request('POST', `/v1/tasks/${task.id}/cancel`)
 })
 
-test('under allow any number of runs go on side by side', async () => {
+test('with overlap allow any number of triggered runs are active together', async () => {
   const task = await create({ action: long, schedule: manual, overlap: 'allow' })
 
   const answers = await Promise.all(Array.from({ length: 5 }, () => trigger(task.id)))

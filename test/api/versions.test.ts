@@ -21,7 +21,7 @@ const rollback = (id: string, body: unknown, headers?: Record<string, string>) =
   request('POST', `/v1/tasks/${id}/rollback`, body, headers)
 const HOUR_MS = 3_600_000
 
-test('each version says who made it, when, why, and what it changed', async () => {
+test('each version shows its author, time, reason and changes', async () => {
   const task = await create({ name: 'report', tags: ['a'], schedule: { type: 'daily', hour: 9, minute: 0 } })
   await edit(task.id, { schedule: { type: 'daily', hour: 10, minute: 0 }, reason: 'after the backup' })
   await edit(task.id, { tags: ['a', 'b'], retry: { limit: 5 } })
@@ -46,7 +46,7 @@ test('each version says who made it, when, why, and what it changed', async () =
   expect(Date.parse(items[0].madeAt)).toBeGreaterThanOrEqual(Date.parse(items[1].madeAt))
 })
 
-test('one version is read whole, and could be sent to make such a task', async () => {
+test('a version shows the whole definition, which can be sent to create a copy', async () => {
   const task = await create({ name: 'first', key: 'readable', metadata: { a: 1 } })
   await edit(task.id, { name: 'second', metadata: {} })
 
@@ -61,7 +61,7 @@ test('one version is read whole, and could be sent to make such a task', async (
   expect((await request('GET', `/v1/tasks/${task.id}/versions/3`)).status).toBe(404)
 })
 
-test('versions come in pages, and what changed is told also at their ends', async () => {
+test('versions come in pages, and the last of each page shows its changes too', async () => {
   const task = await create({ name: 'v1' })
   for (let n = 2; n <= 5; n++) await edit(task.id, { name: `v${n}` })
 
@@ -80,7 +80,7 @@ test('versions come in pages, and what changed is told also at their ends', asyn
   expect(third.nextCursor).toBeNull()
 })
 
-test('a rollback makes a new version equal to the old one, names and all', async () => {
+test('a rollback creates a new version that equals the old one, including name and key', async () => {
   const before = await create({ name: 'old', owner: 'me', key: 'k-old', tags: ['a'], timeout: '1m' })
   await edit(before.id, { name: 'new', owner: null, key: 'k-new', tags: [], timeout: '2m', priority: 5 })
 
@@ -104,7 +104,7 @@ test('a rollback makes a new version equal to the old one, names and all', async
   )
 })
 
-test('a rollback restores when the task is due, and leaves one row to go on with', async () => {
+test('a rollback restores the due instants and leaves one row in the agenda', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:10:00Z' } })
   await edit(task.id, { schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:40:00Z' } })
 
@@ -115,7 +115,7 @@ test('a rollback restores when the task is due, and leaves one row to go on with
   expect(await agendaOf(db, task.id)).toMatchObject([{ version: 3, state: 'scheduled', ordinal: 1 }])
 })
 
-test('a rollback is made only from the version it was meant for', async () => {
+test('a rollback is applied only to the version in If-Match', async () => {
   const task = await create({ name: 'a' })
   await edit(task.id, { name: 'b' })
 
@@ -126,7 +126,7 @@ test('a rollback is made only from the version it was meant for', async () => {
   expect(right.status).toBe(200)
 })
 
-test('what time or another task has made impossible is refused, and says so', async () => {
+test('a rollback is refused if the endAt has passed or the key is in use', async () => {
   const endAt = new Date(Date.now() + 1_500).toISOString()
   const ended = await create({ schedule: { type: 'every', interval: '1s' }, endAt })
   await edit(ended.id, { endAt: null })
@@ -147,7 +147,7 @@ test('what time or another task has made impossible is refused, and says so', as
   expect((await request('GET', `/v1/tasks/${keyed.id}`)).body.version).toBe(2)
 })
 
-test('a paused task stays paused, a finished one can come back, and one that has ended stays so', async () => {
+test('a rollback keeps a pause, revives a finished task, and is refused for an ended one', async () => {
   const paused = await create()
   await edit(paused.id, { timeout: '1m' })
   await request('POST', `/v1/tasks/${paused.id}/pause`)
@@ -174,7 +174,7 @@ test('a paused task stays paused, a finished one can come back, and one that has
   expect((await request('GET', `/v1/tasks/${deleted.id}/versions`)).status).toBe(404)
 })
 
-test('every run does what the version says that it shows, whatever is edited while it fires', async () => {
+test('every run follows the version that it shows, even when the task is edited meanwhile', async () => {
   const sink = await startSink()
   const webhook = (body: string) => ({ type: 'webhook', url: sink.url, body })
   const task = await create({
@@ -214,7 +214,7 @@ test.each([
   ['delay', { type: 'delay', interval: '5m' }],
   ['cron', { type: 'cron', expression: 'H 9 * * MON-FRI', timezone: 'Europe/Vienna' }],
   ['words', 'weekdays at 9 in Vienna'],
-])('the same task put again makes no version and moves nothing: %s', async (key, schedule) => {
+])('an identical PUT by key creates no version and keeps the next occurrence: %s', async (key, schedule) => {
   const task = {
     schedule,
     action: { type: 'http', method: 'POST', url: 'https://example.com/', headers: { 'x-api-key': 'abcdef' } },
@@ -234,7 +234,7 @@ test.each([
   expect(other.body).toMatchObject({ version: 2, nextFireAt: first.body.nextFireAt })
 })
 
-test('an edit that names what holds already makes no version, and a stale one is still refused', async () => {
+test('an edit without a change creates no version, and a stale If-Match is still refused', async () => {
   const { body: task } = await request('POST', '/v1/tasks', {
     name: 'a',
     action: { type: 'sleep', duration: '1s' },

@@ -40,7 +40,7 @@ const panel = (name: string, button: string): Screen => ({
   ready: (page) => page.getByRole('dialog').getByRole('button', { name: button }).waitFor(),
 })
 
-test('a server on which nobody has been yet', async () => {
+test('a server without users', async () => {
   await picture('0', [
     section('secrets', text('No secrets yet.')),
     section('subscriptions', text('No subscriptions yet.')),
@@ -193,12 +193,12 @@ const FEW: readonly Screen[] = [
   },
 ]
 
-test('a few of each', async () => {
+test('a few entries in each list', async () => {
   await makeAFew()
   await picture('few', FEW)
 })
 
-test('thousands of each', async () => {
+test('thousands of entries in each list', async () => {
   await database.db.run(sql`
     insert into api_key (id, project_id, name, role, hash, hint)
     select gen_random_uuid(), null, 'service ' || n, 'viewer', sha256(('k' || n)::bytea), 'bf_' || left(md5(n::text), 5) from generate_series(1, ${MANY}::integer) n`)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { canInstall, findBrowser, installBrowser, missingBrowser } from '../support/chromium.ts'
 import { aDirectory } from '../support/process.ts'
 
-test('a browser is found by its name, or where it is said to be', () => {
+test('a browser is found in PATH or at BELFRY_TEST_BROWSER', () => {
   const folder = aDirectory()
   const program = join(folder, 'chromium')
   writeFileSync(program, '', { mode: 0o755 })
@@ -15,7 +15,7 @@ test('a browser is found by its name, or where it is said to be', () => {
   expect(findBrowser({ PATH: folder, BELFRY_TEST_BROWSER: '/nowhere/chrome' })).toBeUndefined()
 })
 
-test('where there is none, what to install is said, and what was tried', () => {
+test('without a browser, the error names what to install and what was tried', () => {
   const env = { PATH: '/nowhere' }
 
   expect(missingBrowser(env, null).message).toMatch(
@@ -44,7 +44,7 @@ function aptThatKnowsNothing(): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', APT_CONFIG: join(folder, 'apt.conf') }
 }
 
-test.skipIf(!canInstall({}))('an installer that fails is quoted', () => {
+test.skipIf(!canInstall({}))('the output of an installer that fails is quoted', () => {
   expect(installBrowser(aptThatKnowsNothing())).toMatch(
     /^apt-get install -y --no-install-recommends chromium failed: .*[Uu]nable to locate package chromium/,
   )

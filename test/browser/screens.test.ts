@@ -461,7 +461,7 @@ describe('with data', () => {
     })
   })
 
-  test('a name of two hundred letters, a script or another direction breaks no screen', async () => {
+  test('long names, markup and right-to-left text do not break the layout', async () => {
     const names = ['x'.repeat(200), '<img src=x onerror=alert(1)>', '\u202eevil\u202c שלום']
     for (const name of names) {
       const { body: task } = await node.request('POST', '/v1/tasks', {
@@ -492,7 +492,7 @@ describe('with data', () => {
     }
   })
 
-  test('the first view is small, and soon ready', async () => {
+  test('the first view is small and needs little processor time', async () => {
     const sizes: Promise<number>[] = []
     let session: CDPSession | undefined
     const { page } = await visit(node.url, {
@@ -525,7 +525,7 @@ describe('with data', () => {
   })
 })
 
-test('the page allows scripts as files of this server only, and no style without its nonce', async () => {
+test('the page allows only script files of this server, and styles only with a nonce', async () => {
   const answer = await fetch(node.url, { headers: { accept: 'text/html' } })
   const page = await answer.text()
   const policy = answer.headers.get('content-security-policy') ?? ''
@@ -540,7 +540,7 @@ test('the page allows scripts as files of this server only, and no style without
   expect(await (await fetch(node.url)).text()).not.toContain(nonce)
 })
 
-test('the API reference works under a policy that lets no unknown script run', async () => {
+test('the API reference works under a policy that blocks inline scripts', async () => {
   const { page } = await visit(`${node.url}/docs`, {
     // It asks for an icon, and has opinions about the document.
     expected: /404|document validation errors|\[Object|Executing inline script violates/,
@@ -560,7 +560,7 @@ test('the API reference works under a policy that lets no unknown script run', a
   expect(await page.evaluate('"wasRun" in globalThis')).toBe(false)
 })
 
-test('every address of the dashboard is a page to the server, too', async () => {
+test('the server answers every address of the dashboard with the page', async () => {
   const routes = readFileSync(new URL('../../web/app/router.tsx', import.meta.url), 'utf8')
   const paths = [...routes.matchAll(/^ {2}path: '([^']+)'/gm)].map(([, path = '']) =>
     path.replace(/\$\w+/g, 'x'),
@@ -575,7 +575,7 @@ test('every address of the dashboard is a page to the server, too', async () => 
   )
 })
 
-test('files of the dashboard are cached forever, pages are for browsers, and anything else is refused', async () => {
+test('files of the dashboard are cached indefinitely, only browsers get pages, and unknown paths get 404', async () => {
   const page = await (await fetch(node.url)).text()
   const [script = ''] = /\/assets\/[\w.-]+\.js/.exec(page) ?? []
   const asset = await fetch(node.url + script, { headers: { 'accept-encoding': 'br' } })

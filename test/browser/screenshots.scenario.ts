@@ -57,7 +57,7 @@ async function makePast(taskId: string): Promise<void> {
 const OVERVIEW: Screen = { name: 'overview', path: '/', ready: heading(/In the last 24 hours/) }
 const NODES: Screen = { name: 'nodes', path: '/nodes', ready: heading('64 shards') }
 
-test('nothing is there', async () => {
+test('no data', async () => {
   await picture('0', [
     { name: 'first-run', path: '/', ready: heading('No tasks yet') },
     { name: 'tasks', path: '/tasks', ready: text('No tasks yet') },

@@ -7,7 +7,7 @@ import { ADMIN_KEY, signIn, startSignIn } from './parts/sign-in.ts'
 
 const { database, balancer, provider, asAdmin, open, openAsAdmin } = await startSignIn()
 
-test('a company account leads in, back to the address, and out again', async () => {
+test('a person signs in with a company account, returns to the requested page, and signs out', async () => {
   const { page } = await open('/tasks?tz=utc')
 
   await page.getByRole('heading', { name: 'Sign in to Belfry' }).waitFor()
@@ -26,7 +26,7 @@ test('a company account leads in, back to the address, and out again', async () 
   await page.getByRole('heading', { name: 'Sign in to Belfry' }).waitFor()
 })
 
-test('a session that ends in the middle of work costs no word of it', async () => {
+test('unsaved input survives the end of a session', async () => {
   const { page } = await open('/tasks/new')
   const key = async () => {
     await page.getByRole('textbox', { name: 'API key' }).fill(ADMIN_KEY)
@@ -101,7 +101,7 @@ test('an admin creates a project, opens it, and creates, limits, rotates and rev
   })
 })
 
-test('a command that the dashboard shows names the project, and takes the key from the environment', async () => {
+test('a command in the dashboard names the project and reads the key from the environment', async () => {
   await asAdmin('POST', '/v1/projects', { name: 'stall' })
   const page = await openAsAdmin('/tasks')
   await page.getByLabel('Project', { exact: true }).selectOption('stall')
@@ -117,7 +117,7 @@ test('a command that the dashboard shows names the project, and takes the key fr
   expect(text).toContain('-H "authorization: Bearer $BELFRY_KEY"')
 })
 
-test('while the provider is down its page says so, and a key still leads in', async () => {
+test('while the identity provider is down, the sign-in page shows it and accepts a key', async () => {
   await provider.stop()
   const down = await startTestNode(database, {
     roles: 'api',

@@ -28,7 +28,7 @@ const HEAP_MB = 256
 const MAX_MEMORY_MB = 400
 const WELL_WITHIN_MS = 200
 
-test('half a gigabyte of definitions that come due together runs and is listed', {
+test('tasks with half a gigabyte of definitions that are due together run and are listed', {
   timeout: 600_000,
 }, async () => {
   const { url, db } = await createTestDatabase()

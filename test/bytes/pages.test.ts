@@ -108,7 +108,7 @@ describe('each page ends soon after 1 MiB, and the pages hold every row once', (
   })
 })
 
-test('versions of a task with long definitions', async () => {
+test('versions with long definitions are listed once each, in pages of limited size', async () => {
   const action = { type: 'webhook', url: 'http://receiver.example' }
   const { body: task } = await node.request('POST', '/v1/tasks', { action, schedule: { type: 'manual' } })
   for (let version = 2; version <= VERSIONS; version++) {
@@ -126,7 +126,7 @@ test('versions of a task with long definitions', async () => {
   for (const { bytes } of pages) expect(bytes).toBeLessThan(MAX_PAGE_BYTES)
 })
 
-test('events of long errors are told in brief, each once, also to a client that comes again', async () => {
+test('events of long errors are shortened, and a client that reconnects gets each once', async () => {
   const address = `${node.url}/v1/events?after=${new Date(Date.now() - 86_400_000).toISOString()}`
   const seen: { id: string; event: string; data: { data: { run: { id: string } } } }[] = []
   const isEnd = ({ event }: { event: string }) => event.startsWith('belfry.run.')
@@ -143,7 +143,7 @@ test('events of long errors are told in brief, each once, also to a client that 
   for (const { data } of seen) expect(JSON.stringify(data).length).toBeLessThan(MAX_EVENT_BYTES)
 })
 
-test('runs that are too long together for one message of changes are told to be incomplete', async () => {
+test('a changes message that cannot hold all runs is marked incomplete', async () => {
   const source = await openEvents(`${node.url}/v1/stream`)
   await source.next('hello')
 

@@ -9,7 +9,7 @@ const HEAP_MB = 192
 /** Definitions of 1 MiB and one more, each with its action twice. */
 const LONGEST_PAGE_BYTES = 2 * (1024 * 1024 + 700_000) + 100_000
 
-test('many long one-offs that are due together run, and their lists are read, in a small heap', async () => {
+test('many long one-off tasks that are due together run and are listed with a small heap', async () => {
   const { url, db } = await createTestDatabase()
   const action = { type: 'webhook', url: await startReceiver(), body: BODY }
   const node = await startConfined(url, HEAP_MB)

@@ -22,7 +22,7 @@ const create = async (url: string, more: object = {}) =>
   (await api.request('POST', '/v1/tasks', { action: { type: 'webhook', url, body: {} }, ...more })).body.id
 const runOf = async (taskId: string) => (await api.request('GET', `/v1/tasks/${taskId}/runs`)).body.items[0]
 
-test('the connection of a cancelled call is closed in time, and its run has ended cancelled', async () => {
+test('cancelling a run closes the connection of its call in time, and the run ends cancelled', async () => {
   const sink = await startPeer<Told>('./holding-process.mjs')
   const id = await create(`http://127.0.0.1:${sink.port}/held`)
   await eventually(async () => sink.told.some(({ opened }) => opened === '/held'))
@@ -41,7 +41,7 @@ test('the connection of a cancelled call is closed in time, and its run has ende
   expect(run).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'cancelled' }] })
 })
 
-test('of a cancel and an answer at the same instant one wins, and both sides say the same', async () => {
+test('when a cancel and an answer coincide, one wins, and the API reports the outcome that is recorded', async () => {
   const sink = await startPeer<Told>('./holding-process.mjs')
   const ids = await Promise.all(
     Array.from({ length: 40 }, (_, i) =>

@@ -80,7 +80,7 @@ const email = (more: Partial<EmailAction> = {}): EmailAction => ({
 test.each([
   ['STARTTLS', false],
   ['TLS from the start', true],
-])('a message goes to all its recipients, over %s and with a login', async (_, secure) => {
+])('a message reaches all its recipients, over %s and with a login', async (_, secure) => {
   const { told, execute } = await mail({ secure })
   const action = email({
     to: ['Ada Lovelace <ada@example.com>', 'bob@example.com'],
@@ -119,7 +119,7 @@ test.each([
   expect(headers).toMatchObject({ 'auto-submitted': 'auto-generated', 'belfry-tracing-id': 'order 7' })
 })
 
-test('messages share connections, and their number is bounded', async () => {
+test('messages share a limited number of connections', async () => {
   const { told, pool, execute } = await mail()
 
   const outcomes = await Promise.all(
@@ -154,21 +154,24 @@ test.each<[string, Partial<EmailAction>, boolean, string, string, number]>([
     452,
   ],
   ['content it does not like', { to: 'spam@example.com' }, false, 'email_refused', 'looks like spam', 554],
-])('a server that refuses %s is told apart', async (_, more, retryable, code, says, status) => {
-  const { told, execute } = await mail()
+])(
+  'a server that refuses %s causes the matching error, with or without a retry',
+  async (_, more, retryable, code, says, status) => {
+    const { told, execute } = await mail()
 
-  const outcome = await execute(email(more), anAttempt())
+    const outcome = await execute(email(more), anAttempt())
 
-  expect(outcome).toMatchObject({
-    kind: 'failed',
-    retryable,
-    error: { code, message: expect.stringContaining(says), detail: { status } },
-  })
-  expect(told).toEqual([])
-  expect(await execute(email(), anAttempt())).toMatchObject({ kind: 'completed' })
-})
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      retryable,
+      error: { code, message: expect.stringContaining(says), detail: { status } },
+    })
+    expect(told).toEqual([])
+    expect(await execute(email(), anAttempt())).toMatchObject({ kind: 'completed' })
+  },
+)
 
-test('a message that is larger than the server takes fails for good', async () => {
+test('a message over the size limit of the server fails permanently', async () => {
   const { execute } = await mail()
 
   const outcome = await execute(email({ text: 'x'.repeat(1_100_000) }), anAttempt())
@@ -187,7 +190,7 @@ test('connections that the server has closed meanwhile cost no attempt', async (
   expect(told).toHaveLength(4)
 })
 
-test('recipients who were refused are told, and the others get it once', async () => {
+test('refused recipients are reported, and the others receive the message once', async () => {
   const { told, execute } = await mail()
 
   const outcome = await execute(
@@ -212,7 +215,7 @@ test('recipients who were refused are told, and the others get it once', async (
   expect(told).toMatchObject([{ to: ['ada@example.com'] }])
 })
 
-test('a wrong password fails for good and is not shown', async () => {
+test('a wrong password fails permanently and is not shown', async () => {
   const { execute } = await mail({ url: (port) => `smtp://belfry:wrong-secret@localhost:${port}` })
 
   const outcome = await execute(email(), anAttempt())
@@ -230,7 +233,7 @@ test('a password is never sent without TLS to another machine', async () => {
   expect(read('smtps://mail.example.com')).toMatchObject({ server: { isSecure: true, port: 465 } })
 })
 
-test('a server whose certificate nobody vouches for is not spoken to', async () => {
+test('no message is sent to a server whose certificate is not trusted', async () => {
   const { told, execute } = await mail({ url: (port) => `smtps://belfry:x@127.0.0.2:${port}`, secure: true })
 
   const outcome = await execute(email(), anAttempt())
@@ -239,7 +242,7 @@ test('a server whose certificate nobody vouches for is not spoken to', async () 
   expect(told).toEqual([])
 })
 
-test('nobody there is worth another attempt', async () => {
+test('an unreachable mail server is worth another attempt', async () => {
   const { execute } = await mail({ url: () => 'smtp://127.0.0.1:1' })
 
   expect(await execute(email(), anAttempt())).toMatchObject({
@@ -249,7 +252,7 @@ test('nobody there is worth another attempt', async () => {
   })
 })
 
-test('a message is left as soon as its signal fires, under way or waiting, and others go on', async () => {
+test('a message is abandoned as soon as its signal fires, in transfer or waiting, and others continue', async () => {
   const { told, pool, execute } = await mail()
   const aborts = Array.from({ length: MAX_SMTP_CONNECTIONS + 3 }, () => new AbortController())
   const stuck = aborts.map(({ signal }) => execute(email({ to: 'stuck@example.com' }), anAttempt({ signal })))
@@ -264,7 +267,7 @@ test('a message is left as soon as its signal fires, under way or waiting, and o
   expect(told.filter((message) => 'raw' in message)).toHaveLength(1)
 })
 
-test('a project says who sends and who gets the answers, and the task has the last word', async () => {
+test('a project sets the sender and the reply address, and a task overrides the sender', async () => {
   const { pool, told } = await mail()
   const executor = createEmailExecutor({
     pool,
@@ -282,7 +285,7 @@ test('a project says who sends and who gets the answers, and the task has the la
   ])
 })
 
-test('without a mail server, or without a sender, it says what to set', async () => {
+test('without a mail server or a sender, the error names the setting', async () => {
   const { pool } = await mail()
 
   expect(
@@ -301,7 +304,7 @@ test('without a mail server, or without a sender, it says what to set', async ()
   })
 })
 
-test('a project sends through its own server, with a user, a password and a sender that are secrets', async () => {
+test('a project sends through its own mail server, with user, password and sender from secrets', async () => {
   const peer = await startPeer<Taken>('./smtp-process.mjs', [JSON.stringify({ tls: false, login: LOGIN })])
   const settings = {
     mailFrom: '{{secret.FROM}}',
@@ -331,7 +334,7 @@ test('a project sends through its own server, with a user, a password and a send
   expect(forbidden).toMatchObject({ error: { code: 'forbidden_address' }, retryable: false })
 })
 
-test('the mail server of a project is known before its secrets are, and its password is one', () => {
+test('the mail server of a project needs a literal host and a secret as its password', () => {
   const reasonOf = (text: string) => {
     const read = parseMailServer(text)
     return read.ok ? null : read.reason
@@ -353,7 +356,7 @@ test('the mail server of a project is known before its secrets are, and its pass
   expect(reasonOf('https://mail.example.com')).toContain('must have the form smtp://')
 })
 
-test('a value of a secret that looks like a reference is sent as it is', () => {
+test('a secret value that looks like a reference is sent literally', () => {
   const settings = {
     mailFrom: null,
     mailReplyTo: null,

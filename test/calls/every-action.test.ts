@@ -14,7 +14,7 @@ const TIME_LIMIT_MS = 150_000
 const LOGIN = { user: 'belfry', password: 'not-to-be-seen' }
 
 test(
-  'each does what it says, and no secret is seen on the way',
+  'every action does its work, and no secret is exposed on the way',
   async () => {
     const receiver = await startPeer<Received>('./receiver-process.mjs')
     const mail = await startPeer<{ raw: string; isSecure: boolean }>('./smtp-process.mjs', [

@@ -10,7 +10,7 @@ import {
 } from './forbidden-addresses.ts'
 
 test.skipIf(noNamespace !== null).each(['refuse', 'allow'] as const)(
-  'with --private-addresses %s no call at all reaches what it must not reach',
+  'with --private-addresses %s no call reaches any forbidden address',
   async (mode) => {
     const calls = forbiddenCalls(mode)
 

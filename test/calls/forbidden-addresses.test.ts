@@ -17,7 +17,7 @@ import {
 const SHARE = 20
 
 test.skipIf(noNamespace !== null).each(['refuse', 'allow'] as const)(
-  'with --private-addresses %s no call reaches what it must not reach',
+  'with --private-addresses %s no call of a sample reaches a forbidden address',
   async (mode) => {
     const calls = forbiddenCalls(mode).filter((_, i) => i % SHARE === 7)
 
@@ -31,7 +31,7 @@ test.skipIf(noNamespace !== null).each(['refuse', 'allow'] as const)(
   TIME_LIMIT_MS,
 )
 
-test('a task that names what can never be reached is refused, in every notation', () => {
+test('a task that names an address that is always forbidden is refused, in every notation', () => {
   const hosts = [...ALWAYS, ...ALWAYS_V6].flatMap(notations)
   const accepted = hosts.flatMap(callsOf).filter((action) => {
     const parsed = CreateTask.safeParse({ action })

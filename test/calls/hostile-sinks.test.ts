@@ -102,7 +102,7 @@ const HARMS: Readonly<Record<string, readonly [more: object, expected: Expected]
 const database = await createTestDatabase()
 
 test(
-  'harm has the one right outcome, costs little memory, and nobody else anything',
+  'each hostile receiver causes the expected outcome, costs little memory, and harms no other run',
   async () => {
     const sink = await startPeer<{ poured?: number; ports?: Record<string, number> }>('./hostile-process.mjs')
     const ports = sink.told.find((message) => message.ports)?.ports ?? {}
@@ -163,7 +163,7 @@ test(
 )
 
 test(
-  'what a receiver adds to its answer is nobody else’s answer',
+  'data that a receiver appends to its answer is not taken for the next answer',
   async () => {
     const sink = await startPeer('./hostile-process.mjs')
     const url = `http://127.0.0.1:${sink.port}`

@@ -16,7 +16,7 @@ const TAKE_FILES = new URL('./take-files.mjs', import.meta.url).href
 const LIMITED = ['bash', '-c', 'ulimit -n 200; exec "$@"', 'limited']
 
 test.skipIf(process.platform === 'win32')(
-  'calls that find no file left are delayed and count as no attempt, and the API goes on',
+  'calls that find no free file descriptor are delayed, use no attempt, and leave the API working',
   async () => {
     const database = await createTestDatabase()
     const observer = await startTestNode(database, { roles: 'api' })

@@ -22,7 +22,7 @@ async function failureOf(url: string): Promise<string | null> {
   return ended.error?.code ?? null
 }
 
-test('only listed networks are reached, and a project can give them up', async () => {
+test('only listed private networks are reached, and a project can exclude them', async () => {
   const listed = await failureOf(sink.url)
   const other = await failureOf(sink.url.replace('127.0.0.1', '127.0.0.2'))
   await node.request('PATCH', '/v1/projects/default', { network: { allowedPrivate: [] } })

@@ -52,7 +52,7 @@ test('a receiver verifies every kind of request, with either secret in use', asy
   }
 })
 
-test('without a secret nothing is signed, and a receiver that asks for a signature refuses', async () => {
+test('without a signing secret requests are unsigned, and a receiver that requires a signature refuses them', async () => {
   const database = await createTestDatabase()
   const receiver = await aReceiver()
   await receiver.say({ secrets: [`whsec_${Buffer.alloc(32, 'x').toString('base64')}`] })
@@ -65,7 +65,7 @@ test('without a secret nothing is signed, and a receiver that asks for a signatu
   expect(receiver.told[0]?.headers).not.toHaveProperty('belfry-tracing-id')
 })
 
-test('all attempts of a run have one id, each its own number and a signature of its own', async () => {
+test('all attempts of a run share one id, each with its own number and signature', async () => {
   const database = await createTestDatabase()
   const { send } = await createTestApp(database)
   const { secret } = (await send('POST', '/v1/signing-secrets')).body
@@ -88,7 +88,7 @@ test('all attempts of a run have one id, each its own number and a signature of 
 
 const otherOriginOf = ({ port }: Peer<Received>) => `http://localhost:${port}`
 
-test('a receiver with secrets of its own verifies with them, and with no secret of the project', async () => {
+test('requests to an origin with its own secrets are signed with them and with no secret of the project', async () => {
   const database = await createTestDatabase()
   const { send } = await createTestApp(database)
   const receiver = await aReceiver()
@@ -111,7 +111,7 @@ test('a receiver with secrets of its own verifies with them, and with no secret 
   ])
 })
 
-test('events are signed with the secret of their subscription and those of the origin', async () => {
+test('events are signed with the secrets of their subscription and their origin', async () => {
   const database = await createTestDatabase()
   const { send } = await createTestApp(database)
   const receiver = await aReceiver()
@@ -133,7 +133,7 @@ test('events are signed with the secret of their subscription and those of the o
   ])
 })
 
-test('requests are signed with the secrets of the project once the last one of their origin is gone', async () => {
+test('requests are signed with the secrets of the project once the last secret of their origin has expired', async () => {
   const { db } = await createTestDatabase()
   let now = Date.now()
   const signer = new SecretSigner({ db, clock: { now: () => now }, log: silentLogger(), vault: aVault(db) })
@@ -157,7 +157,7 @@ test('requests are signed with the secrets of the project once the last one of t
 
 const ORIGIN = 'https://example.com'
 
-test('a secret is used until it expires, and no secret of another project ever', async () => {
+test('a signing secret is used until it expires, and never for another project', async () => {
   const { db } = await createTestDatabase()
   let now = Date.now()
   const signer = new SecretSigner({ db, clock: { now: () => now }, log: silentLogger(), vault: aVault(db) })

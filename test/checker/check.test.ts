@@ -6,12 +6,12 @@ import { expect, test } from 'vitest'
 import { check } from './check.ts'
 import { ended, eventful, one, story } from './stories.ts'
 
-test('what was to be seen and was not makes the verdict unknown', () => {
+test('the verdict is unknown when an event that the experiment requires did not occur', () => {
   expect(check(story(one), ['reclaims']).kind).toBe('unknown')
   expect(check(story(eventful), ['reclaims', 'retries', 'repetitions']).kind).toBe('valid')
 })
 
-test('the rest of what is wrong with a run stands beside the first', () => {
+test('further problems of a run are listed with its first finding', () => {
   const [finding] = check(
     story({ ...one, tables: { history: [ended('a', 0, { attempt: 3 }), ended('a', 0)] } }),
   ).findings

@@ -58,7 +58,7 @@ async function untilFound(bug: Bug): Promise<Result> {
 
 const resultOf = (bug: Experimental | null) => results.get(bug) as Promise<Result>
 
-test('without a bug nothing is found, though shards and runs were taken from a node that did not know', {
+test('without a bug there is no finding, although a node lost shards and runs without noticing', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const { verdict, refusedWrites } = await resultOf(null)
@@ -67,7 +67,7 @@ test('without a bug nothing is found, though shards and runs were taken from a n
   expect(refusedWrites).toBeGreaterThan(0)
 })
 
-test('without a bug a worker that lost its runs is told that their ends do not count', {
+test('without a bug the late outcomes of a worker that lost its runs are refused', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const { verdict, refusedWrites } = await resultOf(REMOTE_CONTROL)

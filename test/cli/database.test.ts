@@ -26,10 +26,10 @@ async function aSilentServer(): Promise<number> {
 const withPassword = (url: string, password: string) =>
   url.replace(/^(\w+:\/\/[^:@/]*)(:[^@]*)?@/, `$1:${password}@`)
 
-describe('a database that cannot be used is told in a sentence, without its password', () => {
+describe('an unusable database is reported without its password', () => {
   const start = (url: string) => runBelfry(['start', '--port', '0', '--database-url', url])
 
-  test('because nobody listens there', async () => {
+  test('if the connection is refused', async () => {
     const exit = await start(`postgresql://belfry:${SECRET}@127.0.0.1:1/belfry`)
 
     expect(exit.code).toBe(6)
@@ -39,7 +39,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
     expect(exit.stdout + exit.stderr).not.toContain(SECRET)
   })
 
-  test('because it never answers', async () => {
+  test('if the database never answers', async () => {
     const exit = await start(`postgresql://belfry:${SECRET}@127.0.0.1:${await aSilentServer()}/belfry`)
 
     expect(exit.code).toBe(6)
@@ -49,7 +49,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
     process.stdout.write(`  given up on a silent database after ${exit.tookMs} ms\n`)
   })
 
-  test('because its name leads nowhere', async () => {
+  test('if its host name does not resolve', async () => {
     const exit = await start(`postgresql://belfry:${SECRET}@db.invalid/belfry`)
 
     expect(exit.code).toBe(6)
@@ -57,7 +57,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
     expect(exit.stdout + exit.stderr).not.toContain(SECRET)
   })
 
-  test('because there is none of that name', async () => {
+  test('if the database does not exist', async () => {
     const exit = await start(withDatabase(inject('postgresUrl'), 'nowhere'))
 
     expect(exit.code).toBe(6)
@@ -65,7 +65,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
     expect(exit.stderr).toContain('try:   Create it (createdb)')
   })
 
-  test('because the password is wrong', async () => {
+  test('if the password is wrong', async () => {
     const exit = await start(withPassword(database.url, SECRET))
 
     expect(exit.code).toBe(4)
@@ -74,7 +74,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
   })
 })
 
-test('migrate brings an empty database to the schema, once', async () => {
+test('migrate creates the schema in an empty database, and changes nothing the second time', async () => {
   const { url } = await createTestDatabase({ empty: true })
 
   const first = await runBelfry(['migrate', '--database-url', url])
@@ -84,7 +84,7 @@ test('migrate brings an empty database to the schema, once', async () => {
   expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Up to date: \d+ migrations\.\n$/) })
 })
 
-test('flags win over variables, variables over the file', async () => {
+test('flags override variables, and variables override the configuration file', async () => {
   const cwd = aDirectory()
   writeFileSync(
     join(cwd, 'belfry.toml'),
@@ -102,7 +102,7 @@ test('flags win over variables, variables over the file', async () => {
   expect(await placesWith(['--concurrency', '9'], { BELFRY_CONCURRENCY: '8' })).toBe('9')
 })
 
-test('a mistyped line of the file keeps it from starting', async () => {
+test('an unknown key in the configuration file prevents the start', async () => {
   const cwd = aDirectory()
   writeFileSync(join(cwd, 'belfry.toml'), 'prot = 1\n')
 
@@ -112,7 +112,7 @@ test('a mistyped line of the file keeps it from starting', async () => {
   expect(stderr).toContain("belfry.toml: 'prot' is not a setting. Did you mean 'port'?")
 })
 
-test('nodes with different roles on one database work together, at once', async () => {
+test('nodes with different roles work together on one database without waiting for polls', async () => {
   const { url } = await createTestDatabase()
   const api = await startBelfry(['--database-url', url, '--roles', 'api'])
   const { body: waiting } = await api.request('POST', '/v1/tasks', {

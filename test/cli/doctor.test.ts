@@ -18,7 +18,7 @@ async function examine(
   return { code, found: new Map(findings.map((finding) => [finding.check, finding])) }
 }
 
-test('a machine that is ready is told so, for people and for programs', async () => {
+test('a machine that is ready passes every check, as text and as JSON', async () => {
   const dataDir = join(aDirectory(), 'data')
   const plain = await runBelfry(['doctor', '--port', '0', '--data-dir', dataDir])
   const { code, found } = await examine(['--data-dir', dataDir])
@@ -31,7 +31,7 @@ test('a machine that is ready is told so, for people and for programs', async ()
   expect(found.get('node')?.text).toBe(process.versions.node)
 })
 
-test('a Belfry that runs is found, with where it answers and who has the port', async () => {
+test('a running Belfry is reported with its address and the process that uses the port', async () => {
   const dataDir = join(aDirectory(), 'data')
   const belfry = await startBelfry(['--data-dir', dataDir])
 
@@ -43,7 +43,7 @@ test('a Belfry that runs is found, with where it answers and who has the port', 
   expect(found.get('disk')?.text).toMatch(/GiB free/)
 })
 
-test('a file in the place of the data is a problem', async () => {
+test('a file at the path of the data directory is a problem', async () => {
   const dataDir = join(aDirectory(), 'file')
   writeFileSync(dataDir, '')
 
@@ -56,7 +56,7 @@ test('a file in the place of the data is a problem', async () => {
   })
 })
 
-test('an external database is looked at, its clock and its durability too', async () => {
+test('the connection, clock and durability of an external database are checked', async () => {
   const { url } = await createTestDatabase({ empty: true })
 
   const { code, found } = await examine(['--database-url', url])
@@ -70,7 +70,7 @@ test('an external database is looked at, its clock and its durability too', asyn
   expect(found.get('clock')).toMatchObject({ status: 'ok' })
 })
 
-test('a database that cannot be reached is a problem, told without its password', async () => {
+test('an unreachable database is a problem, reported without its password', async () => {
   const { code, found } = await examine(['--database-url', 'postgresql://belfry:hunter2@127.0.0.1:1/belfry'])
 
   expect(code).toBe(1)

@@ -96,7 +96,7 @@ test('a file is uploaded, listed, shown, downloaded and deleted', async () => {
   expect(gone).toMatchObject({ code: 3, stderr: expect.stringContaining('belfry file list') })
 })
 
-test('what cannot be uploaded or found is refused in words', async () => {
+test('invalid uploads and unknown or ambiguous files are refused with a clear message', async () => {
   aLocalFile('empty', '')
   aLocalFile('full', 'x')
   for (const size of [1, 2]) await node.request('POST', '/v1/files', { name: 'twice', size })
@@ -126,7 +126,7 @@ test('what cannot be uploaded or found is refused in words', async () => {
   })
 })
 
-test('an upload over a connection that breaks again and again arrives whole', async () => {
+test('an upload completes over a connection that breaks repeatedly', async () => {
   const bytes = someBytes(6 * CHUNK_BYTES + 1_000)
   aLocalFile('frail', bytes)
   // What is asked before the upload shares its first connection.
@@ -139,7 +139,7 @@ test('an upload over a connection that breaks again and again arrives whole', as
   expect(await list('?name=frail')).toMatchObject([{ state: 'ready', sha256: sha256(bytes) }])
 })
 
-test('an upload that was killed continues when the command is repeated', async () => {
+test('an interrupted upload continues when the command is repeated', async () => {
   const bytes = someBytes(5 * CHUNK_BYTES)
   aLocalFile('killed', bytes)
   const url = await startWire(() => ({ up: 2.5 * CHUNK_BYTES, isStill: true }))
@@ -159,7 +159,7 @@ test('an upload that was killed continues when the command is repeated', async (
   ])
 })
 
-test('a download over a connection that breaks is continued, and what is left of none is removed', async () => {
+test('a download continues after a broken connection, and a failed one leaves no file', async () => {
   const bytes = someBytes(6 * CHUNK_BYTES)
   aLocalFile('large', bytes)
   await belfry('file', 'upload', 'large')

@@ -10,7 +10,7 @@ const HELPS = fileURLToPath(new URL('./helps.mjs', import.meta.url))
 const ESCAPE = String.fromCharCode(27)
 const linesOf = (text: string) => text.trimEnd().split('\n').length
 
-test('help teaches on one screen, and at once', async () => {
+test('help fits one screen and names the main commands', async () => {
   const { code, stdout, stderr, tookMs } = await runBelfry(['--help'])
 
   expect(code).toBe(0)
@@ -22,14 +22,14 @@ test('help teaches on one screen, and at once', async () => {
   process.stdout.write(`  belfry --help took ${tookMs} ms\n`)
 })
 
-test('without a command help is shown', async () => {
+test('belfry without a command prints help', async () => {
   const { code, stdout } = await runBelfry([])
 
   expect(code).toBe(0)
   expect(stdout).toBe((await runBelfry(['help'])).stdout)
 })
 
-test('every command has help that fits one screen', async () => {
+test('start, migrate, doctor and version have help that fits one screen', async () => {
   for (const command of ['start', 'migrate', 'doctor', 'version']) {
     const { code, stdout } = await runBelfry([command, '--help'])
     expect(code).toBe(0)
@@ -49,7 +49,7 @@ test('every command has help that fits one screen', async () => {
     expect(stdout).toContain(word)
 })
 
-test('every command for tasks and runs has help that teaches', async () => {
+test('the help of every client command shows its usage and --json, in at most 68 lines', async () => {
   const commands = [
     ...[
       'list',
@@ -112,7 +112,7 @@ test('every command for tasks and runs has help that teaches', async () => {
   for (const policy of [...OVERLAP_POLICIES, ...MISFIRE_POLICIES]) expect(create).toContain(policy)
 })
 
-test('version prints the version, and with --json also what time depends on', async () => {
+test('version prints the version, and with --json also the versions of Node.js and time zone data', async () => {
   const plain = await runBelfry(['version'])
   const json = await runBelfry(['version', '--json'])
 
@@ -155,7 +155,7 @@ test.each([
     '',
   ],
   [['start', '--config', '/nowhere.toml'], 'Cannot read the configuration file /nowhere.toml', ''],
-])('%j is answered with what is wrong and what to do, and ends with 2', async (args, message, hint) => {
+])('%j is refused with the error, a hint and exit code 2', async (args, message, hint) => {
   const { code, stdout, stderr } = await runBelfry(args)
 
   expect(code).toBe(2)
@@ -166,7 +166,7 @@ test.each([
   expect(linesOf(stderr)).toBe(2)
 })
 
-test('colours are for terminals, and NO_COLOR wins over everything', async () => {
+test('piped output has no colours, and NO_COLOR overrides FORCE_COLOR', async () => {
   const coloured = await runBelfry(['strat'], { env: { FORCE_COLOR: '1' } })
   const plain = await runBelfry(['strat'], { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })
   const piped = await runBelfry(['strat'])
@@ -176,7 +176,7 @@ test('colours are for terminals, and NO_COLOR wins over everything', async () =>
   expect(piped.stderr).toBe(plain.stderr)
 })
 
-test('an old Node is told which one is needed, before anything modern is read', async () => {
+test('an outdated Node.js is refused with the version that is needed', async () => {
   const preload = join(aDirectory(), 'old-node.cjs')
   writeFileSync(
     preload,

@@ -46,7 +46,7 @@ test.each([
   ['task', 'diff', 'ID', '1'],
   ['subscription', 'list'],
   ['blackout', 'list'],
-])('belfry %s %s shows what somebody has named as text', async (...words) => {
+])('belfry %s %s escapes control characters in names', async (...words) => {
   const { code, text } = await printed(words)
 
   expect(code).toBe(0)
@@ -56,14 +56,14 @@ test.each([
 test.each([
   ['task', 'show', EVIL],
   ['task', 'list', '--state', EVIL],
-])('what belfry %s %s complains of is shown as text too', async (...words) => {
+])('the error of belfry %s %s escapes control characters', async (...words) => {
   const { code, text } = await printed(words)
 
   expect(code).not.toBe(0)
   expect(text).not.toContain('cannot be reached')
 })
 
-test('JSON, and a field for a program, are exact', async () => {
+test('--json and --field print values exactly if stdout is not a terminal', async () => {
   const shown = await runBelfry(['task', 'show', id, '--json'], { env })
   const field = await runBelfry(['task', 'show', id, '--field', 'owner'], { env })
 
@@ -74,7 +74,7 @@ test('JSON, and a field for a program, are exact', async () => {
 
 const hasScript = spawnSync('script', ['--version']).status === 0
 
-test.skipIf(!hasScript)('a field on a terminal does nothing there', async () => {
+test.skipIf(!hasScript)('--field escapes control characters on a terminal', async () => {
   const command = `'${process.execPath}' '${MAIN}' task show ${id} --field owner`
   const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], {
     env: { ...process.env, ...env },

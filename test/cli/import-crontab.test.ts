@@ -34,7 +34,7 @@ const run = (text: string, ...flags: string[]) =>
 const tasksOf = async (prefix: string) =>
   (await node.request('GET', `/v1/tasks?tag=crontab:${prefix}&limit=100`)).body.items.toReversed()
 
-test('what was understood is shown, and a dry run creates nothing', async () => {
+test('the tasks of a crontab are shown, and a dry run creates nothing', async () => {
   const prefix = aPrefix()
 
   const { code, stdout, stderr } = await run(CRONTAB, '--prefix', prefix, '--dry-run')
@@ -63,7 +63,7 @@ test('what was understood is shown, and a dry run creates nothing', async () => 
   expect(await tasksOf(prefix)).toEqual([])
 })
 
-test('tasks are created once: importing again changes nothing, and a changed line changes its task', async () => {
+test('a second import changes only the tasks of lines that changed', async () => {
   const prefix = aPrefix()
   const flags = ['--prefix', prefix, '--label', 'host=web1', '--yes']
 
@@ -105,7 +105,7 @@ test('tasks are created once: importing again changes nothing, and a changed lin
   expect(afterwards[0].schedule.expression).toBe('15 3 * * *')
 })
 
-test('what was set in Belfry stays when the crontab is imported again', async () => {
+test('a second import keeps settings that were changed in Belfry', async () => {
   const prefix = aPrefix()
   const line = 'PGPASSWORD=one\n0 1 * * * pg_dump'
   await run(line, '--prefix', prefix, '--yes')
@@ -125,7 +125,7 @@ test('what was set in Belfry stays when the crontab is imported again', async ()
   ])
 })
 
-test('a worker that allows the shell is known, with the labels that are asked for', async () => {
+test('the import reports if no worker with the given labels runs the shell', async () => {
   const offer = { actions: ['exec'], commands: ['/bin/sh'], labels: ['host=db1'], version: '0.2.0' }
   await node.request('POST', '/v1/worker/register', offer)
   const line = '0 1 * * * a'
@@ -139,7 +139,7 @@ test('a worker that allows the shell is known, with the labels that are asked fo
   ])
 })
 
-test('invalid lines are named, and keep the others from being imported unless that is asked for', async () => {
+test('invalid lines are named, and prevent the import unless --skip-invalid is given', async () => {
   const prefix = aPrefix()
   const text = '0 1 * * * good\n61 * * * * bad\nhello\n'
 
@@ -156,7 +156,7 @@ test('invalid lines are named, and keep the others from being imported unless th
   expect(skipped).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ 1 task created') })
 })
 
-test('nothing is created without a yes, and tasks can be created paused', async () => {
+test('tasks are created only after confirmation, and paused with --paused', async () => {
   const prefix = aPrefix()
 
   const asked = await run('0 1 * * * a', '--prefix', prefix)
@@ -177,7 +177,7 @@ test('nothing is created without a yes, and tasks can be created paused', async 
   expect(task).toMatchObject({ state: 'paused', pausedAt: task.createdAt })
 })
 
-test('a crontab is read from standard input, with a column of users, and told as JSON', async () => {
+test('a system crontab is read from standard input and reported as JSON', async () => {
   const prefix = aPrefix()
   const args = ['import', 'crontab', '-', '--system', '--prefix', prefix, '--json', '--yes']
   const shell = ['/bin/sh', '-c', 'printf "@hourly www-data /bin/a\\n@reboot root /bin/b\\n" | "$@"', 'sh']
@@ -205,7 +205,7 @@ test('a crontab is read from standard input, with a column of users, and told as
   })
 })
 
-test('what the server refuses is told by the line, and nothing is created', async () => {
+test('an error of the server names the line, and nothing is created', async () => {
   const prefix = aPrefix()
 
   const refused = await run('0 1 * * * a\n0 2 * * * b', '--prefix', prefix, '--timeout', '2d', '--yes')

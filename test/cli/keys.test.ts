@@ -6,7 +6,7 @@ import { aDirectory, runBelfry, startBelfry } from '../support/process.ts'
 const dataDir = join(aDirectory(), 'data')
 const here = ['--data-dir', dataDir]
 
-test('a server beyond loopback needs a key first, which the command that it names creates', async () => {
+test('a server beyond loopback needs an API key, and the error names the command that creates one', async () => {
   const refused = await runBelfry(['start', '--host', '0.0.0.0', '--port', '0', ...here])
   const wrong = await runBelfry(['key', 'create', '--role', 'boss', ...here])
   const both = await runBelfry([

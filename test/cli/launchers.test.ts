@@ -33,7 +33,7 @@ test.each([
   await eventually(async () => embeddedPostmaster(dataDir) === null, { otherwise: () => said })
 })
 
-test('a node that was asked to stop says so before its port closes', async () => {
+test('a node that is stopping answers 503 on /readyz before its port closes', async () => {
   const { url } = await createTestDatabase()
   const belfry = await startBelfry(['--database-url', url, '--drain-ms', '600000'])
   expect((await belfry.request('GET', '/readyz')).status).toBe(200)
@@ -52,7 +52,7 @@ test('a node that was asked to stop says so before its port closes', async () =>
   expect((await belfry.request('GET', '/healthz')).status).toBe(200)
 })
 
-test('a node without the api role answers probes on a port of its own, under any name', async () => {
+test('a node without the api role answers probes on a separate port, under any host name', async () => {
   const { url } = await createTestDatabase()
   const node = await startBelfry(['--database-url', url, '--roles', 'worker'])
   const [, probes = ''] = /Probes {2,}(http:\S+)\/readyz/.exec(node.stdout) ?? []

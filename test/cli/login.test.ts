@@ -20,7 +20,7 @@ const logIn = (key: string, ...args: string[]) =>
     prefix: ['sh', '-c', 'printf "%s\\n" "$KEY" | "$@"', 'sh'],
   })
 
-test('a login stores a key that is good, for its owner alone, and commands use it', async () => {
+test('a login stores a valid key that only its owner can read, and other commands use it', async () => {
   const wrong = await logIn('bf_wrong', '--server', node.url)
   const [noTerminal, nobody] = await Promise.all([
     belfry('login', '--server', node.url),
@@ -48,7 +48,7 @@ test('a login stores a key that is good, for its owner alone, and commands use i
   expect(elsewhere.code).toBe(4)
 })
 
-test('profiles have names, are chosen by flag or variable, and are removed', async () => {
+test('profiles are named, selected by flag or variable, and removed', async () => {
   await logIn(ADMIN_KEY, '--server', node.url, '--profile', 'staging')
   const chosen = await runBelfry(['whoami', '--field', 'name'], {
     env: { ...env, BELFRY_PROFILE: 'staging' },
@@ -65,7 +65,7 @@ test('profiles have names, are chosen by flag or variable, and are removed', asy
   expect(gone.stderr).toContain('belfry login --profile staging')
 })
 
-test('a file that others can read is not used', async () => {
+test('a key file that other users can read is not used', async () => {
   await logIn(ADMIN_KEY, '--server', node.url)
   chmodSync(file, 0o644)
   const refused = await belfry('whoami')

@@ -67,7 +67,7 @@ test('blackouts are added in three ways, listed, and removed by name', async () 
   expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to confirm.') })
 })
 
-test('limits of the project are set, shown, and taken away', async () => {
+test('limits of the project are set, shown and removed', async () => {
   const set = await belfry('project', 'limit', '--min-period', '1m', '--max-ahead', '30d')
   const refused = await belfry('task', 'create', 'quick', '--every', '1s', '--action', 'sleep:0s')
   const wrong = await belfry('project', 'limit', '--min-period', 'often')
@@ -102,7 +102,7 @@ test('limits of the project are set, shown, and taken away', async () => {
   })
 })
 
-test('a schedule is previewed from words or flags, and what is wrong is told by its flag', async () => {
+test('a schedule is previewed from words or flags, and errors name their flags', async () => {
   const [words, flags, wrong, nothing] = await Promise.all([
     belfry('schedule', 'preview', 'every weekday at 9:30 (Europe/Berlin)', '--from', '2026-11-20T12:00:00Z'),
     belfry(
@@ -278,7 +278,7 @@ test('a secret is set from a file, listed, shown with its users and deleted', as
     expect(stdout + stderr).not.toContain('canary')
 })
 
-test('nodes and workers are listed with what they do and whether they live', async () => {
+test('nodes and workers are listed with their work and their state', async () => {
   const [nodes, workers, dead, wrong] = await Promise.all([
     belfry('node', 'list'),
     belfry('workers', 'ls', '--json'),
@@ -294,7 +294,7 @@ test('nodes and workers are listed with what they do and whether they live', asy
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('alive, quiet, dead') })
 })
 
-test('dead letters are listed by what went wrong, run again at a rate, and dismissed', async () => {
+test('dead letters are listed by failure, rerun at a rate, and dismissed', async () => {
   let status = 500
   const sink = await startSink(() => ({ status }))
   const { id } = await create({
@@ -329,7 +329,7 @@ test('dead letters are listed by what went wrong, run again at a rate, and dismi
   expect(dismissed.stdout).toBe('0\n')
 })
 
-test('an address is subscribed to what ends, told of it, and told no more', async () => {
+test('a subscription is created, delivers events, and is removed', async () => {
   const sink = await startSink()
   const { id } = await create({ name: 'watched', action: { type: 'sleep', duration: '0s' } })
 
@@ -367,7 +367,7 @@ test('an address is subscribed to what ends, told of it, and told no more', asyn
   })
 })
 
-test('what ends is followed, over a broken connection, and nothing is left out', async () => {
+test('belfry events --follow loses no ended run over a broken connection', async () => {
   const { id } = await create({
     name: 'followed',
     action: { type: 'sleep', duration: '0s' },
@@ -398,7 +398,7 @@ test('what ends is followed, over a broken connection, and nothing is left out',
   )
 })
 
-test('changes are listed with who made them and why, and shown field by field', async () => {
+test('changes are listed with their reason, shown field by field, and followed', async () => {
   const { id } = await create({ name: 'Audited', action: { type: 'sleep', duration: '1s' } })
   await belfry('task', 'edit', 'Audited', '--timeout', '5m', '--reason', 'zu kurz für März')
 
@@ -432,7 +432,7 @@ test('changes are listed with who made them and why, and shown field by field', 
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--action') })
 })
 
-test('the log of a run is followed as it is written, over a broken connection, until the run has ended', async () => {
+test('run logs --follow loses no line over a broken connection, and stops when the run ends', async () => {
   const { id } = await create({ action: { type: 'handler', name: 'talk' }, retry: { limit: 0 } })
   const { body: run } = await trigger(id)
   const worker = await aWorker(node.url, { handlers: ['talk'] })

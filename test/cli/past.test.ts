@@ -16,7 +16,7 @@ const create = async (name: string) =>
     })
   ).body
 
-test('versions are listed with what changed, and one is made to hold again', async () => {
+test('versions are listed with their changes, and an earlier one is restored', async () => {
   await create('past')
   await belfry('task', 'edit', 'past', '--timeout', '5m')
 
@@ -34,7 +34,7 @@ test('versions are listed with what changed, and one is made to hold again', asy
   expect(latest).toMatchObject({ version: 3, rollbackOf: 1, reason: 'too short' })
 })
 
-test('what differs between versions is shown, from any to any', async () => {
+test('the differences between any two versions are shown', async () => {
   await create('differing')
   await belfry('task', 'edit', 'differing', '--timeout', '5m', '--owner', 'ops')
 
@@ -53,7 +53,7 @@ test('what differs between versions is shown, from any to any', async () => {
   expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('version') })
 })
 
-test('a paused task says so, and its ledger is in order', async () => {
+test('task why reports that a task is paused, and its ledger is in order', async () => {
   await belfry('task', 'create', 'hello', '--every', '1h', '--action', 'sleep:0s', '--paused')
 
   const why = await belfry('task', 'why', 'hello')
@@ -72,7 +72,7 @@ test('a paused task says so, and its ledger is in order', async () => {
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') })
 })
 
-test('a backfill is tried, begun and waited for', async () => {
+test('a backfill is counted by a dry run, started, and awaited', async () => {
   await create('filled')
   const range = ['--from', '2026-01-01T00:00:00Z', '--to', '2026-01-04T00:00:00Z']
 

@@ -20,7 +20,7 @@ const run = (...args: string[]) => runBelfry(['run-on-schedule', ...args], { env
 const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
 const filesNamed = async (name: string) => (await node.request('GET', `/v1/files?name=${name}`)).body.items
 
-test('a program is uploaded and scheduled in one line', async () => {
+test('one command uploads and schedules a program', async () => {
   const path = aProgram('backup.sh')
 
   const { code, stdout } = await run(
@@ -61,7 +61,7 @@ test('a program is uploaded and scheduled in one line', async () => {
   })
 })
 
-test('the same line again changes nothing, and what differs changes the task', async () => {
+test('repeating the command changes nothing, and other flags or content change the task', async () => {
   const path = aProgram('again.sh')
   const text = readFileSync(path)
   const flags = ['--every', '1h', '--arg', 'one']
@@ -93,7 +93,7 @@ test('the same line again changes nothing, and what differs changes the task', a
   expect(await filesNamed('again.sh')).toHaveLength(2)
 })
 
-test('a name and a key tell tasks of the same program apart', async () => {
+test('names and keys distinguish tasks of the same program', async () => {
   const path = aProgram('shared.sh')
 
   const one = await json(path, '--every', '1h', '--name', 'shared one')
@@ -106,7 +106,7 @@ test('a name and a key tell tasks of the same program apart', async () => {
   expect(two).toMatchObject({ sentBytes: 0, file: { id: one.file.id } })
 })
 
-test('what is wrong is told by the flag, and makes no task', async () => {
+test('errors name their flags, and no task is created', async () => {
   const path = aProgram('wrong.sh')
 
   const without = await run(path)
@@ -121,7 +121,7 @@ test('what is wrong is told by the flag, and makes no task', async () => {
   expect((await node.request('GET', '/v1/tasks/by-key/wrong.sh')).status).toBe(404)
 })
 
-test('what is no program, and what no worker can run, is said before the first run', async () => {
+test('a file that is not a program is refused, and a command that no worker runs causes a warning', async () => {
   const belfry = (...args: string[]) => runBelfry(args, { env })
   const manual = ['--manual', '--action']
   const [text, windows, unending, variable, named, command] = await Promise.all([

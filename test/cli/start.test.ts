@@ -11,7 +11,7 @@ import { aDirectory, embeddedPostmaster, launch, runBelfry, startBelfry } from '
 const isRoot = process.getuid?.() === 0
 const NOBODY = 65_534
 
-test('a first start makes everything, a later one finds it, and each says where it is', async () => {
+test('the first start creates the data directory, and a later start uses it', async () => {
   const dataDir = join(aDirectory(), 'data')
   const first = await startBelfry(['--data-dir', dataDir])
   const { stdout } = first
@@ -42,11 +42,11 @@ test('a first start makes everything, a later one finds it, and each says where 
   expect(first.readyMs).toBeLessThan(60_000)
 })
 
-describe('a Belfry that runs', async () => {
+describe('a running Belfry', async () => {
   const dataDir = join(aDirectory(), 'data')
   const belfry = await startBelfry(['--data-dir', dataDir, '--log-level', 'debug'])
 
-  test('says what it did on stdout, and logs JSON on stderr', async () => {
+  test('writes its progress to stdout and JSON logs to stderr', async () => {
     await belfry.request('POST', '/v1/tasks', { action: { type: 'sleep', duration: '1ms' } })
     await belfry.said(/attempt completed/, 'stderr')
 
@@ -55,7 +55,7 @@ describe('a Belfry that runs', async () => {
       expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number), time: expect.any(String) })
   })
 
-  test('names node, task, run and trace in the log of what went wrong', async () => {
+  test('logs failures with node, task, run and trace', async () => {
     const { body: task } = await belfry.request('POST', '/v1/tasks', {
       action: { type: 'webhook', url: 'http://127.0.0.1:1/' },
       retry: { limit: 0 },
@@ -70,7 +70,7 @@ describe('a Belfry that runs', async () => {
     })
   })
 
-  test('is pointed at by a second start on the same data, which is no error', async () => {
+  test('is reported by a second start on the same data, with exit code 0', async () => {
     const { code, stdout, stderr } = await runBelfry(['start', '--data-dir', dataDir])
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -78,7 +78,7 @@ describe('a Belfry that runs', async () => {
     expect((await belfry.request('GET', '/healthz')).status).toBe(200)
   })
 
-  test('keeps its port to itself: another start is told who has it', async () => {
+  test('is named by another start on the same port', async () => {
     const other = join(aDirectory(), 'data')
     const { port } = new URL(belfry.url)
     const { code, stdout, stderr } = await runBelfry(['start', '--data-dir', other, '--port', port])
@@ -90,7 +90,7 @@ describe('a Belfry that runs', async () => {
   })
 })
 
-test('a port that any program uses is told with its pid', async () => {
+test('an error about a port in use names the process that uses it', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -102,11 +102,11 @@ test('a port that any program uses is told with its pid', async () => {
   expect(stderr).toContain(`(pid ${process.pid})`)
 })
 
-describe('a data directory that cannot be used', () => {
+describe('an unusable data directory is refused', () => {
   const startIn = (dataDir: string, uid?: number) =>
     runBelfry(['start', '--port', '0', '--data-dir', dataDir], uid === undefined ? {} : { uid })
 
-  test('because a file is in the way', async () => {
+  test('if a file is in the way', async () => {
     const file = join(aDirectory(), 'file')
     writeFileSync(file, '')
 
@@ -119,7 +119,7 @@ describe('a data directory that cannot be used', () => {
     }
   })
 
-  test('because it belongs to someone else', async () => {
+  test('if the user may not write there', async () => {
     const dataDir = aDirectory()
     chmodSync(dataDir, 0o555)
 
@@ -129,7 +129,7 @@ describe('a data directory that cannot be used', () => {
     expect(stderr).toBe(`error: Cannot write ${dataDir}: permission denied.\ntry:   Use --data-dir DIR.\n`)
   })
 
-  test.runIf(isRoot)('because the user that the database runs as cannot get there', async () => {
+  test.runIf(isRoot)('if the user that the database runs as cannot reach it', async () => {
     const closed = mkdtempSync(join(tmpdir(), 'belfry-closed-'))
     onTestFinished(() => rmSync(closed, { recursive: true }))
     mkdirSync(join(closed, 'below'))
@@ -147,22 +147,25 @@ describe('a data directory that cannot be used', () => {
 describe('signals', () => {
   const dataDir = join(aDirectory(), 'data')
 
-  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it in good order', async (signal) => {
-    const belfry = await startBelfry(['--data-dir', dataDir])
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    '%s stops the node and its database with exit code 0',
+    async (signal) => {
+      const belfry = await startBelfry(['--data-dir', dataDir])
 
-    belfry.kill(signal)
-    const exit = await belfry.exited
+      belfry.kill(signal)
+      const exit = await belfry.exited
 
-    expect(exit).toMatchObject({ code: 0, signal: null })
-    expect(exit.stdout).toContain(
-      'Stopping: runs in progress have 30 s to finish. Press Ctrl-C again to stop immediately.',
-    )
-    expect(exit.stdout).toMatch(/Stopped\.\n$/)
-    expect(belfry.log.at(-1)).toMatchObject({ msg: 'stopped', node: expect.any(String) })
-    expect(embeddedPostmaster(dataDir)).toBeNull()
-  })
+      expect(exit).toMatchObject({ code: 0, signal: null })
+      expect(exit.stdout).toContain(
+        'Stopping: runs in progress have 30 s to finish. Press Ctrl-C again to stop immediately.',
+      )
+      expect(exit.stdout).toMatch(/Stopped\.\n$/)
+      expect(belfry.log.at(-1)).toMatchObject({ msg: 'stopped', node: expect.any(String) })
+      expect(embeddedPostmaster(dataDir)).toBeNull()
+    },
+  )
 
-  test('a first Ctrl-C waits for runs in progress, even when npm passes it on twice; a second does not', async () => {
+  test('the first Ctrl-C waits for runs in progress, even if npm repeats it; the second does not', async () => {
     const belfry = await startBelfry(['--data-dir', dataDir])
     const { body: task } = await belfry.request('POST', '/v1/tasks', {
       action: { type: 'sleep', duration: '10m' },
@@ -193,7 +196,7 @@ describe('signals', () => {
     expect(embeddedPostmaster(dataDir)).toBeNull()
   })
 
-  test('one that comes while it starts leaves nothing behind', async () => {
+  test('a signal during the start leaves no database running', async () => {
     const dataDir = join(aDirectory(), 'data')
     const starting = launch(['start', '--port', '0', '--data-dir', dataDir])
     await starting.said(/✓ node/)
@@ -206,7 +209,7 @@ describe('signals', () => {
   })
 })
 
-test('whoever reads its output may stop reading', async () => {
+test('the node stops normally after stdout and stderr are closed', async () => {
   const belfry = await startBelfry(['--data-dir', join(aDirectory(), 'data')])
 
   belfry.child.stdout?.destroy()

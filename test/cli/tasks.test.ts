@@ -90,7 +90,7 @@ test('tasks and runs are named by the beginning of their ids, and an ambiguous o
   expect(short.code).toBe(3)
 })
 
-test('a pause ends by itself and says why; occurrences are skipped, and that is taken back', async () => {
+test('a pause has an end and a reason, and skipped occurrences can be restored', async () => {
   await create({ ...sleeper, name: 'resting', schedule: { type: 'every', interval: '1h' } })
 
   const paused = await belfry('task', 'pause', 'resting', '--until', '2h', '--reason', 'a move')
@@ -113,7 +113,7 @@ test('a pause ends by itself and says why; occurrences are skipped, and that is 
   expect(undone.stdout).toMatch(/^✓ task resting does not skip any occurrence; next /)
 })
 
-test('one run is told to do otherwise than its task says', async () => {
+test('flags override the action and the retries of a task for one run', async () => {
   const sink = await startSink()
   const action = { type: 'http', url: sink.url, method: 'POST', headers: { a: '1' }, body: { usual: true } }
   await create({ action, schedule: { type: 'manual' }, name: 'otherwise' })
@@ -129,7 +129,7 @@ test('one run is told to do otherwise than its task says', async () => {
   expect(wrong.stderr).toContain('try:   belfry task run --help')
 })
 
-test('a list is a table for people, JSON for programs, and one value a line for shells', async () => {
+test('lists are tables, JSON with --json, or one value per line with --field', async () => {
   const { id } = await create({ ...sleeper, name: 'listed', tags: ['list'] })
 
   const table = await belfry('task', 'list', '--tag', 'list')
@@ -145,7 +145,7 @@ test('a list is a table for people, JSON for programs, and one value a line for 
   expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'No tasks found.\n' })
 })
 
-test('an empty page of a search that goes on is followed, and not taken for an answer', async () => {
+test('an empty page with a cursor is not the end of a list', async () => {
   const task = await create({ ...sleeper, name: 'far behind', tags: ['far'] })
   const asked: (string | null)[] = []
   const far = createServer(({ url }, response) => {
@@ -168,7 +168,7 @@ test('an empty page of a search that goes on is followed, and not taken for an a
   expect(listed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('far behind') })
 })
 
-test('a long list is read page by page, and says that there is more', async () => {
+test('a list is read page by page, and a note says that there is more', async () => {
   const tasks = Array.from({ length: 250 }, (_, n) => ({ ...sleeper, name: `many ${n}`, tags: ['many'] }))
   await node.request('POST', '/v1/tasks/bulk', { tasks })
 
@@ -181,7 +181,7 @@ test('a long list is read page by page, and says that there is more', async () =
   expect(all.stderr).toBe('')
 })
 
-test('a run is waited for, told attempt by attempt, and decides how the command ends', async () => {
+test('--wait prints each attempt, and the outcome of the run decides the exit code', async () => {
   const sink = await startSink((_, count) => (count <= 2 ? { status: 503 } : { status: 200, body: 'fine' }))
   await create({
     name: 'fragile',
@@ -212,7 +212,7 @@ test('a run is waited for, told attempt by attempt, and decides how the command 
   expect(listed).toMatchObject([{ state: 'completed' }, { state: 'permanently_failed' }])
 })
 
-test('a run in progress is cancelled, once', async () => {
+test('a run in progress is cancelled, and a second cancellation is refused', async () => {
   await create({ ...sleeper, name: 'slow', action: { type: 'sleep', duration: '1h' } })
   const { stdout } = await belfry('task', 'run', 'slow', '--field', 'id')
   const id = stdout.trim()
@@ -229,7 +229,7 @@ test('a run in progress is cancelled, once', async () => {
   )
 })
 
-test('a wall time is in the zone of this machine unless another is named, and an edit keeps the one there is', async () => {
+test('a wall time is in the zone of this machine or --timezone, and an edit keeps the zone of the task', async () => {
   const options = { env: { ...env, TZ: 'America/New_York' } }
   const run = (...args: string[]) => runBelfry(args, options)
 
@@ -258,7 +258,7 @@ test('a wall time is in the zone of this machine unless another is named, and an
   })
 })
 
-test('what the server refuses is told flag by flag, with what to do, and nothing is stored', async () => {
+test('errors of the server name their flags, with a hint, and nothing is stored', async () => {
   const { code, stdout, stderr } = await belfry(
     ...['task', 'create', 'wrong', '--cron', '0 25 * * *', '--action', 'webhook:ftp://x', '--retries', 'few'],
   )
@@ -278,7 +278,7 @@ test.each([
   [['task', 'list', '--server', 'nowhere'], "--server is 'nowhere'; it must be an address such as"],
   [['task', 'lst'], "Unknown command 'lst'. Did you mean 'list' or 'ls'?"],
   [['run', 'show', 'x'], 'The request is not valid.'],
-])('%j is wrong usage', async (args, message) => {
+])('%j is refused with exit code 2', async (args, message) => {
   const { code, stdout, stderr } = await belfry(...args)
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -287,7 +287,7 @@ test.each([
   expect(stderr).not.toContain('    at ')
 })
 
-test('ending a task permanently needs --yes without a terminal', async () => {
+test('cancelling or deleting a task needs --yes without a terminal', async () => {
   const { id } = await create({ ...sleeper, name: 'precious' })
 
   const refused = await belfry('task', 'delete', 'precious')
@@ -302,7 +302,7 @@ test('ending a task permanently needs --yes without a terminal', async () => {
   expect(JSON.parse(cancelled.stdout)).toMatchObject({ id, state: 'cancelled' })
 })
 
-test('a name that two tasks have is not guessed at; a key is', async () => {
+test('a name that two tasks share is refused; a key is unambiguous', async () => {
   const first = await create({ ...sleeper, name: 'twin' })
   const second = await create({ ...sleeper, name: 'twin', key: 'the second' })
 
@@ -315,7 +315,7 @@ test('a name that two tasks have is not guessed at; a key is', async () => {
   expect(JSON.parse(clear.stdout)).toMatchObject({ id: second.id, state: 'paused' })
 })
 
-test('an edit of another version than the one that is meant changes nothing', async () => {
+test('an edit with an outdated --if-version changes nothing', async () => {
   const { id } = await create({ ...sleeper, name: 'versioned' })
   await node.request('PATCH', `/v1/tasks/${id}`, { priority: 3 })
 
@@ -326,7 +326,7 @@ test('an edit of another version than the one that is meant changes nothing', as
   expect(await json('task', 'show', 'versioned')).toMatchObject({ version: 2, priority: 3 })
 })
 
-test('a task comes from a file, from a pipe, and flags say what is different', async () => {
+test('a task is read from a file, and flags override its fields', async () => {
   const file = join(aDirectory(), 'task.json')
   writeFileSync(file, JSON.stringify({ ...sleeper, name: 'from a file', priority: 1 }))
 
@@ -336,7 +336,7 @@ test('a task comes from a file, from a pipe, and flags say what is different', a
   expect(shown).toMatchObject({ priority: 2, state: 'paused', pausedAt: shown.createdAt })
 })
 
-test('a name cannot move the cursor or change colours', async () => {
+test('control characters in a name are escaped', async () => {
   await create({ ...sleeper, name: `evil ${ESCAPE}[31m\u202etxt`, tags: ['evil'] })
 
   const { stdout } = await belfry('task', 'list', '--tag', 'evil')
@@ -345,7 +345,7 @@ test('a name cannot move the cursor or change colours', async () => {
   expect(stdout).toContain('evil \\u001b[31m\\u202etxt')
 })
 
-test('a server that is not there is told of with what to do, within a second or two', async () => {
+test('an unreachable server is reported with a hint', async () => {
   const closed = createServer()
   await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
   const { port } = closed.address() as AddressInfo
@@ -360,7 +360,7 @@ test('a server that is not there is told of with what to do, within a second or 
   )
 })
 
-test('something else that answers there is not taken for Belfry', async () => {
+test('a server that is not Belfry is recognised', async () => {
   const sink = await startSink(() => ({
     status: 200,
     headers: { 'content-type': 'text/html' },

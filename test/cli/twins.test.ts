@@ -22,7 +22,7 @@ async function read(words: readonly string[]): Promise<Record<string, unknown>> 
   return { ...(await readTaskFlags(command.opts())), ...(name === undefined ? {} : { name: name || null }) }
 }
 
-test('whatever the API takes can be said on the command line', async () => {
+test('the command line can express every edit that the API accepts', async () => {
   await fc.assert(
     fc.asyncProperty(arbitraryOf(document, fields, 'any'), async (input) => {
       const plain = JSON.parse(JSON.stringify(input))
@@ -32,7 +32,7 @@ test('whatever the API takes can be said on the command line', async () => {
   )
 })
 
-test('what is usual is said with flags, one a line', () => {
+test('common fields become flags, one per line', () => {
   const input: TaskInput = {
     name: "don't wait",
     action: {
@@ -67,7 +67,7 @@ test('what is usual is said with flags, one a line', () => {
   )
 })
 
-test('messages are said with flags', async () => {
+test('the fields of messages become flags', async () => {
   const slack = {
     type: 'slack',
     url: 'https://hooks.slack.com/services/T0/B0/x',

@@ -97,7 +97,7 @@ test.each([
   ['an hour ahead', wallClock('+1h')],
   ['a day behind', wallClock('-1d')],
   ['a day ahead, and too fast by a tenth', wallClock('+1d x1.1')],
-])('a node whose wall clock is %s has everything done, and nothing early', async (_, env) => {
+])('a node whose wall clock is %s performs every run, and none early', async (_, env) => {
   const trial = await aTrial(env)
 
   await allDone(trial)
@@ -111,7 +111,7 @@ test.each([
 test.each([
   ['fast', 1.0005],
   ['slow', 0.9995],
-])('a node all of whose clocks are %s by 500 ppm has everything done, and nothing early', async (_, rate) => {
+])('a node whose clocks are all %s by 500 ppm performs every run, and none early', async (_, rate) => {
   const trial = await aTrial(everyClock(rate))
 
   await allDone(trial)
@@ -122,7 +122,7 @@ test.each([
 })
 
 test.each([0.98, 1.02, 0.9])(
-  'nothing is early while the database’s clock goes at %f of its speed',
+  'no run is early while the database clock goes at %f of its speed',
   async (rate) => {
     const trial = await aTrial()
     await until(trial.firstAt + 500)
@@ -135,7 +135,7 @@ test.each([0.98, 1.02, 0.9])(
   },
 )
 
-test('a database’s clock that is set back by half a second is noticed at once, alarmed, and history is true', async () => {
+test('a database clock set back by half a second is noticed at once and reported, and history stays true', async () => {
   const trial = await aTrial()
   await until(trial.firstAt + 1_500)
 
@@ -157,7 +157,7 @@ test('a database’s clock that is set back by half a second is noticed at once,
   await endTrial(trial)
 })
 
-test('a database’s clock that is set forward by an hour makes everything late, once, and is alarmed', async () => {
+test('a database clock set forward by an hour makes runs late but repeats none, and is reported', async () => {
   const trial = await aTrial()
   await until(trial.firstAt + 1_500)
 
@@ -170,7 +170,7 @@ test('a database’s clock that is set forward by an hour makes everything late,
   await endTrial(trial)
 })
 
-test('a database’s clock that is set back by a day stops what is not due any more, does nothing twice, and is alarmed', async () => {
+test('a database clock set back by a day stops runs that are no longer due, repeats none, and is reported', async () => {
   const trial = await aTrial()
   await until(trial.firstAt + 1_500)
 

@@ -103,7 +103,7 @@ async function expectAllByIndex(ids: readonly string[]) {
   await expectByIndex('why: a pause', why.pauseAt({ taskId, at }), 5, 'lists')
 }
 
-test('nothing is read from end to end, analysed empty, then full', async () => {
+test('audit and why queries use an index, whether the tables were analysed empty or full', async () => {
   await makePastDays(db, 4)
   await db.run(sql`analyze task, agenda, run, ready`)
   const ids = await fill()
@@ -114,7 +114,7 @@ test('nothing is read from end to end, analysed empty, then full', async () => {
   await expectAllByIndex(ids)
 })
 
-test('why is answered in less than 50 ms of work, with a long history', async () => {
+test('why takes less than 50 ms of work for a task with a long history', async () => {
   const [taskId = ''] = (await db.run(sql<{ id: string }>`select task_id as id from run limit 1`)).map(
     ({ id }) => id,
   )

@@ -95,7 +95,7 @@ const instantsOf = (taskId: string) =>
     select count(distinct scheduled_for)::integer as instants, count(*)::integer as runs from run
     where task_id = ${taskId} and kind = 'backfill'`)
 
-test('of several writers one writes each slice, and every occurrence is written once', async () => {
+test('concurrent writers write every occurrence of a backfill exactly once', async () => {
   const { id, taskId } = await aBackfill(3_000)
   const writers = [1, 2, 3, 4].map(() => writer())
 
@@ -131,7 +131,7 @@ function breakingAt(n: number): Database {
   } as unknown as Database
 }
 
-test('a writer that dies at any statement leaves nothing half done', async () => {
+test('a writer that dies at any statement leaves no partial change', async () => {
   for (const newestFirst of [false, true]) {
     const { id, taskId } = await aBackfill(600, { newestFirst })
     for (let n = 1; n <= 5; n++) {
@@ -151,7 +151,7 @@ test('a writer that dies at any statement leaves nothing half done', async () =>
   }
 })
 
-test('under a rate runs are written a little ahead, evenly, and a writer that comes later goes on in step', async () => {
+test('a rate-limited backfill is written slightly ahead, at even intervals that the next writer continues', async () => {
   const { id, taskId } = await aBackfill(100, { rate: '10/s' })
   const wakes = async () =>
     (
@@ -177,7 +177,7 @@ test('under a rate runs are written a little ahead, evenly, and a writer that co
   await db.run(sql`update backfill set state = 'cancelled', ended_at = now() where id = ${id}`)
 })
 
-test('one by one nothing is written while something of the task is active', async () => {
+test('a one-by-one backfill writes no run while another run of the task is active', async () => {
   const { id, taskId } = await aBackfill(10, { oneByOne: true })
   await db.run(sql`
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, state)
@@ -196,7 +196,7 @@ test('one by one nothing is written while something of the task is active', asyn
   await db.run(sql`update backfill set state = 'cancelled', ended_at = now() where id = ${id}`)
 })
 
-test('thirty thousand occurrences go through in slices, and no statement reads a table', {
+test('30 000 occurrences are written in slices, and no statement scans a whole table', {
   timeout: 120_000,
 }, async () => {
   const OCCURRENCES = 30_000
@@ -241,7 +241,7 @@ test('thirty thousand occurrences go through in slices, and no statement reads a
   await db.run(sql`delete from agenda where task_id = ${others}`)
 })
 
-test('a backfill is forgotten with the history of its runs', async () => {
+test('a backfill is deleted with the history of its runs', async () => {
   const { id } = await aBackfill(1)
   await db.run(
     sql`update backfill set state = 'cancelled', ended_at = now() - interval '10 days' where id = ${id}`,
@@ -255,7 +255,7 @@ test('a backfill is forgotten with the history of its runs', async () => {
   expect(await read(id)).toBeUndefined()
 })
 
-test('its runs wait in the lane of what is late, behind everything on time', async () => {
+test('runs of a backfill wait in the catch-up lane, behind all runs on time', async () => {
   const { id, taskId } = await aBackfill(3)
   await lookNow()
   await writer().runOnce()
@@ -269,7 +269,7 @@ test('its runs wait in the lane of what is late, behind everything on time', asy
   expect(await read(id)).toMatchObject({ state: 'running' })
 })
 
-test('as many as may wait of it hold up nothing that makes up for an outage', async () => {
+test('a backfill at its limit of waiting runs does not block catch-up runs', async () => {
   const { taskId } = await aBackfill(500)
   await lookNow()
   await writer().runOnce()

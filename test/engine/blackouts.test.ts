@@ -24,7 +24,7 @@ async function aNodeWith(effect: 'skip' | 'defer', lastsMs: number) {
   return { db: database.db, node, until, blackout: body, create }
 }
 
-test('what falls inside is skipped with a reason, a trigger runs, and after it all goes on', async () => {
+test('occurrences in a blackout are skipped with a reason, a trigger runs, and the task continues after it', async () => {
   const { db, node, until, create } = await aNodeWith('skip', LASTS_MS)
   const task = await create({ schedule: { type: 'every', interval: '100ms', anchor: iso(Date.now() + 300) } })
 
@@ -43,7 +43,7 @@ test('what falls inside is skipped with a reason, a trigger runs, and after it a
   )
 })
 
-test('what is put off runs once at the end, the latest of its task', async () => {
+test('only the latest deferred occurrence of a task runs when the blackout ends', async () => {
   const { db, until, create } = await aNodeWith('defer', LASTS_MS)
   const task = await create({
     schedule: { type: 'every', interval: '200ms', anchor: iso(until - 700) },
@@ -61,7 +61,7 @@ test('what is put off runs once at the end, the latest of its task', async () =>
     expect([state, reason]).toEqual(['skipped', 'blackout'])
 })
 
-test('a blackout that is removed lets go of what it had put off', async () => {
+test('removing a blackout releases its deferred runs', async () => {
   const { db, node, blackout, create } = await aNodeWith('defer', 3_600_000)
   const task = await create({ schedule: { type: 'once', at: iso(Date.now() + 100) } })
   await eventually(async () => (await agendaOf(db, task.id)).some(({ state }) => state === 'deferred'))
@@ -76,7 +76,7 @@ test('a blackout that is removed lets go of what it had put off', async () => {
   expect((await node.request('GET', '/v1/blackouts')).body).toEqual({ items: [] })
 })
 
-test('a window that would never hold is refused, with the field to blame', async () => {
+test('a window that never applies is refused with a pointer to the invalid field', async () => {
   const { node } = await aNodeWith('skip', 1_000)
   const refused = async (window: Record<string, unknown>) =>
     (await node.request('POST', '/v1/blackouts', { name: 'x', window })).body.errors?.[0]?.pointer

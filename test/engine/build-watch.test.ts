@@ -4,7 +4,7 @@ import { sql } from '../../src/store/database/sql.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { createTestDatabase } from '../support/database.ts'
 
-test('a node that the database no longer admits is told so, and any other works on', async () => {
+test('a node whose release is too old for the database schema is notified, and a supported one is not', async () => {
   const { db } = await createTestDatabase()
   const reasons: string[] = []
   const watch = new BuildWatch({

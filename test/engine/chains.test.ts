@@ -19,7 +19,7 @@ import { aVault, ofFiles } from '../support/vault.ts'
 
 const { db } = await createTestDatabase()
 
-test('an end that meets an edit writes a row of the new version', async () => {
+test('the end of a delay run during an edit writes the next row with the new version', async () => {
   const [task] = (await tasksInAgenda(db, {
     definition: { schedule: { type: 'delay', interval: '1h' } },
     delayMs: 3_600_000,

@@ -8,7 +8,7 @@ import { startTestNode } from '../support/node.ts'
 
 const MANY = 2_000
 
-test('a burst of one task delays the runs of others by turns, not by the burst', async () => {
+test('runs of other tasks take turns with a burst of one task instead of waiting for its end', async () => {
   const database = await createTestDatabase()
   const { db } = database
   const node = await startTestNode(database, { roles: 'api,scheduler,liveness' })

@@ -36,7 +36,7 @@ const addRows = (count: number, from: number, until: number) =>
 const look = (from: number | null, until: number, limitPerShard = 125): Promise<Plan> =>
   planOf(db, lookAhead({ shards: SHARDS, from, until, limitPerShard }))
 
-test('a look ahead reads a few pages of each shard, beside ten thousand future rows or ten times as many', async () => {
+test('reading ahead costs a few pages per shard, with 10 000 future rows or 100 000', async () => {
   const now = Date.now()
   await addRows(10_000, now + 60_000, now + 30 * DAY_MS)
   const few = await look(now, now + 10_000)
@@ -49,7 +49,7 @@ test('a look ahead reads a few pages of each shard, beside ten thousand future r
   expect(many.pages).toBeLessThanOrEqual(few.pages + SHARDS.length)
 })
 
-test('it reads no more rows than it may take, however many are due', async () => {
+test('reading due rows stops at the limit per shard, however many are due', async () => {
   const now = Date.now()
   await addRows(20_000, now - 5_000, now)
 
@@ -60,7 +60,7 @@ test('it reads no more rows than it may take, however many are due', async () =>
   expect(pages).toBeLessThanOrEqual(SHARDS.length * (PAGES_A_SHARD + 10))
 })
 
-test('what has ended and is not vacuumed yet is passed over on the index alone', async () => {
+test('dead rows that are not yet vacuumed are skipped by the index alone', async () => {
   const now = Date.now()
   const dead = await db.run(
     sql`delete from agenda where wake_at < ${new Date(now).toISOString()} returning 1`,
@@ -83,7 +83,7 @@ test('what has ended and is not vacuumed yet is passed over on the index alone',
   expect(ahead.pages).toBeLessThanOrEqual(SHARDS.length * PAGES_A_SHARD)
 })
 
-test('after a vacuum nothing is left of it', async () => {
+test('after a vacuum, dead rows cost no pages', async () => {
   await db.run(sql`vacuum agenda`)
 
   const { pages } = await look(null, Date.now())
@@ -91,7 +91,7 @@ test('after a vacuum nothing is left of it', async () => {
   expect(pages).toBeLessThanOrEqual(SHARDS.length * PAGES_A_SHARD)
 })
 
-test('the agenda is one table, so that a run and an occurrence are in it once', async () => {
+test('the agenda is one unpartitioned table, so each run and each occurrence is in it once', async () => {
   const [table] = await db.run(
     sql<{ kind: string }>`select relkind as kind from pg_class where oid = 'agenda'::regclass`,
   )

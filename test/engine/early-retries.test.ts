@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts'
 
 const RETRY_IN_MS = 8
 
-test('a retry that is fired a little ahead does not begin before its instant', async () => {
+test('a retry that is fired slightly ahead does not start before its instant', async () => {
   const { db } = await createTestDatabase()
   let now = Date.now()
   const retryAt = now + RETRY_IN_MS

@@ -74,7 +74,7 @@ test.each([
 test.each([
   ['rows that just run', plainly],
   ['rows of any kind', fire],
-])('two fires of one row start it once: %s', async (_, statement) => {
+])('concurrent fires of one row start it once: %s', async (_, statement) => {
   const [task] = await tasksInAgenda(db)
   const runId = task?.runId as string
   const [nodeId, workerId] = [await aNode(db), await aNode(db)]
@@ -90,7 +90,7 @@ test.each([
   expect(await liveRow(db, runId)).toMatchObject({ state: 'running', fence: 1, attempt: 1, workerId })
 })
 
-test('a row that is followed fires once, writes what follows once, and is left alone without the right to it', async () => {
+test('a recurring row fires once and writes one next row, and a stale or dead owner leaves it unchanged', async () => {
   const [task] = await tasksInAgenda(db)
   const [runId, nextId] = [task?.runId as string, uuidv7()]
   const [old, nodeId, workerId] = [await aNode(db), await aNode(db), await aNode(db)]
@@ -143,7 +143,7 @@ test('a row that changed since it was read is not fired', async () => {
   expect(result?.gone).toEqual([runId])
 })
 
-test('a worker that was declared dead is given nothing: what should have started waits in ready', async () => {
+test('a worker that was declared dead gets no run, and due runs wait in ready', async () => {
   const [task] = await tasksInAgenda(db)
   const runId = task?.runId as string
   const [nodeId, workerId] = [await aNode(db), await aNode(db)]
@@ -162,7 +162,7 @@ test('a worker that was declared dead is given nothing: what should have started
   ).toEqual([runId])
 })
 
-test('of many workers that claim at once each run goes to exactly one', async () => {
+test('concurrent claims give each run to exactly one worker', async () => {
   const tasks = await tasksInAgenda(db, { count: 200 })
   const nodeId = await aNode(db)
   const shards = await ownShards(db, nodeId)
@@ -179,7 +179,7 @@ test('of many workers that claim at once each run goes to exactly one', async ()
   for (const { runs } of claims) expect(runs.length).toBeLessThanOrEqual(30)
 })
 
-test('a plain end with a stale fence is not written, and answered', async () => {
+test('a plain end with a stale fence is not written and is reported as left', async () => {
   const { runId, fence } = await aRunningRun()
   const plain = { runId, startedAt: Date.now(), endedAt: Date.now(), output: null }
 
@@ -189,7 +189,7 @@ test('a plain end with a stale fence is not written, and answered', async () => 
   expect(await endedRow(db, runId)).toMatchObject({ state: 'completed' })
 })
 
-test('what was cancelled or is one of a chain is no plain end', async () => {
+test('a cancelled run or a run of a delay task is not ended by the plain statement', async () => {
   const [cancelled, chained] = [await aRunningRun(), await aRunningRun()]
   await db.run(sql`update agenda set cancel_at = now() where run_id = ${cancelled.runId}`)
   await db.run(sql`update agenda set delay_ms = 1000 where run_id = ${chained.runId}`)
@@ -217,7 +217,7 @@ test('an outcome with a stale fence is not written', async () => {
   expect((await liveRow(db, runId))?.state).toBe('running')
 })
 
-test('an end that is written twice leaves one history row', async () => {
+test('ending a run twice writes one history row', async () => {
   const { runId, fence } = await aRunningRun()
 
   const [first] = await db.run(endRuns([completed(runId, fence)]))
@@ -236,7 +236,7 @@ test('a retry with a stale fence is not written', async () => {
   expect(await db.run(sql`select 1 as one from attempt where run_id = ${runId}`)).toHaveLength(1)
 })
 
-test('a run that was taken back refuses the worker that had it, and one of two reapers wins', async () => {
+test('one of several reapers reclaims a run, and writes of its old worker are then refused', async () => {
   const { runId, fence } = await aRunningRun()
 
   const taken = await Promise.all([1, 2, 3].map(() => db.run(reclaimRuns([{ runId, fence }]))))
@@ -253,7 +253,7 @@ test('a run that was taken back refuses the worker that had it, and one of two r
   expect(await db.run(handBackRuns([{ runId, fence }]))).toEqual([])
 })
 
-test('a worker that ended a run first leaves the reaper nothing', async () => {
+test('a run that its worker has already ended is not reclaimed', async () => {
   const { runId, fence } = await aRunningRun()
   await db.run(endRuns([completed(runId, fence)]))
 
@@ -273,7 +273,7 @@ test('a run that is handed back has made no attempt', async () => {
   })
 })
 
-test('a node that has beaten since it was looked at is not declared dead', async () => {
+test('a node with a newer heartbeat than the one observed is not declared dead', async () => {
   const nodeId = await aNode(db)
   await db.run(sql`update node set beat = 7 where id = ${nodeId}`)
 
@@ -281,7 +281,7 @@ test('a node that has beaten since it was looked at is not declared dead', async
   expect(await db.run(declareDead({ nodeId, beat: 7, reason: 'lost' }))).toHaveLength(1)
 })
 
-test('of several nodes that take one shard exactly one gets it', async () => {
+test('exactly one of several nodes gets a shard', async () => {
   await db.run(sql`update shard set owner = null`)
   const [shard] = await db.run(
     sql<{

@@ -77,7 +77,7 @@ test.each<[string, (held: HeldRun) => Promise<unknown>]>([
   ['a retry', (held) => db.run(retryRuns([{ ...attempt, ...held, outcome: 'failed', retryAt: Date.now() }]))],
   ['a reclaim', (held) => db.run(reclaimRuns([held]))],
   ['a handing back', (held) => db.run(handBackRuns([held]))],
-])('%s gives back both places, once, and none under a stale fence', async (_, statement) => {
+])('%s frees both slots once, and none with a stale fence', async (_, statement) => {
   const { queue, run } = await aRunThatHoldsTwo()
   expect(run.holdsPlace).toBe(true)
   const taken = (held: number) => [null, 'k'].map((key) => ({ key, held, holders: held }))
@@ -89,7 +89,7 @@ test.each<[string, (held: HeldRun) => Promise<unknown>]>([
   expect(await heldIn(queue)).toEqual(taken(0))
 })
 
-test('a plain end leaves a run alone that holds a place of its queue, and answers it', async () => {
+test('a plain end leaves a run with a queue slot unchanged and reports it as left', async () => {
   const queue = await aLimitedQueue(1)
   const lane = await waiting(1, { queue })
   const { runs } = await transport.claimGated({ workerId: await aNode(db), lanes: [lane], limit: 1 })
@@ -105,7 +105,7 @@ test('a plain end leaves a run alone that holds a place of its queue, and answer
   expect(await heldIn(queue)).toEqual([{ key: null, held: 1, holders: 1 }])
 })
 
-test('a worker that was declared dead takes nothing from behind a gate and holds no place', async () => {
+test('a worker that was declared dead claims no run behind a gate and uses no slot', async () => {
   const queue = await aLimitedQueue(2)
   const lane = await waiting(1, { queue, concurrencyKey: 'k' })
   const workerId = await aNode(db)
@@ -117,7 +117,7 @@ test('a worker that was declared dead takes nothing from behind a gate and holds
   expect((await heldIn(queue)).map(({ held }) => held)).toEqual([0, 0])
 })
 
-test('of many workers that claim at once, all together get as many as both limits allow', async () => {
+test('concurrent claims together get as many runs as the limits of the queue and the key allow', async () => {
   const queue = await aLimitedQueue(20)
   const lanes = [
     await waiting(30, { queue }),
@@ -141,7 +141,7 @@ test('of many workers that claim at once, all together get as many as both limit
   expect(key?.held).toBeLessThanOrEqual(4)
 })
 
-test('a claim that finds a gate locked passes it over and says that it was short', async () => {
+test('a claim skips a locked gate and reports that it was short', async () => {
   const queue = await aLimitedQueue(2)
   const lane = await waiting(1, { queue, concurrencyKey: 'k' })
   const workerId = await aNode(db)
@@ -156,7 +156,7 @@ test('a claim that finds a gate locked passes it over and says that it was short
   expect(await claim()).toMatchObject({ runs: [{ attempt: 1 }], isShort: false })
 })
 
-test('a claim that took rows which lead nowhere says that it was short', async () => {
+test('a claim that takes stale rows of ready reports that it was short', async () => {
   const queue = await aLimitedQueue(1)
   const lane = await waiting(1, { queue })
   await db.run(
@@ -170,7 +170,7 @@ test('a claim that took rows which lead nowhere says that it was short', async (
   expect((await claim()).runs).toHaveLength(1)
 })
 
-test('a run holds the places of the lane it waited in, whatever an edit has meant it for since', async () => {
+test('a run uses the slots of the lane that it waited in, even after an edit moved it to another queue', async () => {
   const queue = await aLimitedQueue(5)
   const elsewhere = await aLimitedQueue(1)
   const lane = await waiting(1, { queue, concurrencyKey: 'k' })
@@ -187,7 +187,7 @@ test('a run holds the places of the lane it waited in, whatever an edit has mean
   expect(await liveRow(db, runs[0]?.runId ?? '')).toBeUndefined()
 })
 
-test('setting a limit twice counts what is in progress once, and lifting it forgets nobody', async () => {
+test('setting a limit twice counts running runs once, and lifting it keeps the count correct', async () => {
   const queue = await aLimitedQueue(3)
   const lane = await waiting(2, { queue })
   const { runs } = await transport.claimGated({ workerId: await aNode(db), lanes: [lane], limit: 5 })
@@ -203,7 +203,7 @@ test('setting a limit twice counts what is in progress once, and lifting it forg
   expect(await heldIn(queue)).toEqual([{ key: null, held: 0, holders: 0 }])
 })
 
-test('a cancel that meets a claim of the same run does not wait for it in a circle', async () => {
+test('a cancel and a claim of the same run do not deadlock', async () => {
   const queue = await aLimitedQueue(1)
   const lane = await waiting(1, { queue })
   const workerId = await aNode(db)

@@ -12,7 +12,7 @@ const { db } = database
 const node = await startTestNode(database, { concurrency: 20 })
 const other = await startTestNode(database, { concurrency: 20, roles: 'worker' })
 
-test('no more runs of a key are in progress than it has places, over all workers', async () => {
+test('a concurrency key never has more running runs than slots, across all workers', async () => {
   const ids = await createAll(
     node,
     Array.from({ length: 40 }, () => ({
@@ -28,7 +28,7 @@ test('no more runs of a key are in progress than it has places, over all workers
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('a key with one place runs one after the other, in the order they were due', async () => {
+test('a key with one slot performs its runs one at a time, in due order', async () => {
   const sink = await startSink()
   const dueAt = Date.now() + 300
   const names = Array.from({ length: 15 }, (_, i) => String(i))
@@ -47,7 +47,7 @@ test('a key with one place runs one after the other, in the order they were due'
   expect(await mostAtOnce(db, ids)).toBe(1)
 })
 
-test('a run that waits for its retry gives its place to another', async () => {
+test('a run that waits for its retry frees its slot for another run', async () => {
   const sink = await startSink(({ path }, count) => ({
     status: path === '/fails' && count === 1 ? 503 : 200,
   }))
@@ -69,7 +69,7 @@ test('a run that waits for its retry gives its place to another', async () => {
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('keys do not wait for one another, nor does what has none', async () => {
+test('a busy key does not block other keys or runs without a key', async () => {
   const [blocked] = await createAll(node, [
     { action: { type: 'sleep', duration: '2s' }, concurrencyKey: 'busy' },
   ])
@@ -88,12 +88,12 @@ test('keys do not wait for one another, nor does what has none', async () => {
   await allEnded(db, [blocked as string, ...waiting])
 })
 
-test('a worker that stops gives back the places of what it had not begun', async () => {
+test('a worker that stops frees the slots of runs that it had not started', async () => {
   await other.stop()
   await eventually(async () => (await heldPlaces(db)).length === 0)
 })
 
-test('a later task with the same key sets how many places it has', async () => {
+test('a later task with the same key changes the number of slots', async () => {
   await createAll(node, [
     { action: { type: 'sleep', duration: '0s' }, concurrencyKey: 'grows', concurrencyLimit: 1 },
   ])

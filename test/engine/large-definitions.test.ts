@@ -42,7 +42,7 @@ async function copiesOf(taskId: string, count: number): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-test('a large definition is kept without its action and metadata, and says how long it is', async () => {
+test('a large definition is kept in memory without action and metadata, but with its length', async () => {
   const settings = {
     queue: 'images',
     timeout: '7s',
@@ -66,7 +66,7 @@ test('a large definition is kept without its action and metadata, and says how l
   expect(await new Definitions(db).whole(runs)).toEqual([aDefinition(), definition])
 })
 
-test('a definition that a node of an earlier release has changed is told as it is now', async () => {
+test('a definition that a node of an earlier release changed is read in its current version', async () => {
   const [task] = await tasksInAgenda(db, { definition: { action: webhook(10_000), timeout: '7s' } })
   const taskId = task?.taskId as string
   const changed = { ...aDefinition({ action: webhook(20_000), timeout: '9s' }) }
@@ -82,7 +82,7 @@ test('a definition that a node of an earlier release has changed is told as it i
   expect(kept.map((one) => one && callTargetOf(one.action, () => null))).toEqual([TARGET, TARGET])
 })
 
-test('definitions of half a gigabyte together are read without one answer that holds them', async () => {
+test('half a gigabyte of definitions is read without one result that contains them all', async () => {
   const dueAt = Date.now() + 86_400_000
   const [first] = await tasksInAgenda(db, { dueAt, definition: { action: webhook(250_000) } })
   const copies = await copiesOf(first?.taskId as string, 400)
@@ -102,7 +102,7 @@ test('definitions of half a gigabyte together are read without one answer that h
   expect(Math.max(...answers)).toBeLessThan(400 * 500)
 })
 
-test('what a run does otherwise is kept without its action too, and performed whole', async () => {
+test('a large override of a run is kept without its action and performed in full', async () => {
   const [task] = await tasksInAgenda(db, { definition: { action: webhook(10) } })
   const run = { ...defined(task?.runId as string, task?.taskId as string), kind: 'manual' as const }
   const override = { action: { body: 'z'.repeat(20_000) }, timeout: '9s' }
@@ -118,7 +118,7 @@ test('what a run does otherwise is kept without its action too, and performed wh
   expect(whole).toMatchObject({ timeout: '9s', action: { body: override.action.body } })
 })
 
-test('a run with a large action is performed with all of it', async () => {
+test('a run with a large action is performed with the complete action', async () => {
   const performed: Action[] = []
   const scheduler = await anEngine(db, {
     clock,
@@ -137,7 +137,7 @@ test('a run with a large action is performed with all of it', async () => {
   expect(performed).toContainEqual(action)
 })
 
-test('a run whose action cannot be read goes back as it came, and runs when it can', async () => {
+test('a run whose action cannot be read is handed back and runs once it can be read', async () => {
   const { db } = await createTestDatabase()
   let isBroken = true
   const breakable: Queryable = {
@@ -172,7 +172,7 @@ test('a run whose action cannot be read goes back as it came, and runs when it c
   expect(run).toEqual({ attempt: 1, losses: 0 })
 })
 
-test('only so many bytes of actions are in hand at once; the others wait until one has ended', async () => {
+test('actions in memory are limited in total bytes, and further runs wait until one has ended', async () => {
   const characters = 4 * 1024 * 1024
   const count = Math.floor(MAX_BYTES_IN_HAND / characters) + 2
   const [first] = await tasksInAgenda(db, { definition: { action: webhook(characters) } })

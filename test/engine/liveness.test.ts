@@ -32,7 +32,7 @@ async function partitionsOf(parent: string): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-test('several nodes that are nothing but liveness do all the housekeeping, once', async () => {
+test('several nodes with only the role liveness do all housekeeping exactly once', async () => {
   const dead = await aNode(db, ['worker'])
   const tasks = await tasksInAgenda(db, { count: RUNS })
   await db.run(sql`

@@ -61,7 +61,7 @@ const textOf = async (run: LoggedAttempt) => (await stored(run)).map(({ text }) 
 
 const line = (text: string) => ({ at: Date.now(), stream: 'log', level: 'info', text: `${text}\n` }) as const
 
-test('what a program writes is stored in order, with the streams told apart', async () => {
+test('output of a program is stored in order, with its streams distinguished', async () => {
   const run = await oneRun()
   const log = aWriter().open(run)
 
@@ -79,7 +79,7 @@ test('what a program writes is stored in order, with the streams told apart', as
   ])
 })
 
-test('what is written appears while the attempt goes on, also a line without an end', async () => {
+test('output appears while the attempt is running, including an unfinished line', async () => {
   const run = await oneRun()
   const log = aWriter().open(run)
 
@@ -91,7 +91,7 @@ test('what is written appears while the attempt goes on, also a line without an 
   await log.end()
 })
 
-test('bytes that are no text are stored as what can be', async () => {
+test('bytes that are not valid text are stored as replacement characters', async () => {
   const run = await oneRun()
   const log = aWriter().open(run)
   const letter = Buffer.from('é')
@@ -105,7 +105,7 @@ test('bytes that are no text are stored as what can be', async () => {
   expect(await textOf(run)).toBe('a\ufffdb\ufffdc\na\ufffd\ufffdbé')
 })
 
-test('beyond its limit nothing of a log is kept but how much that was', async () => {
+test('beyond its limit, a log stores only how much was omitted', async () => {
   const run = await oneRun()
   const log = aWriter(2_048).open(run)
   const lines = Array.from({ length: 1_000 }, (_, i) => `line ${String(i).padStart(4, '0')}\n`)
@@ -126,7 +126,7 @@ test('beyond its limit nothing of a log is kept but how much that was', async ()
   })
 })
 
-test('a long line is stored in pieces that end where a character ends', async () => {
+test('a long line is stored in pieces that end at character boundaries', async () => {
   const run = await oneRun()
   const log = aWriter().open(run)
   const text = 'ä€😀'.repeat(10_000)
@@ -140,7 +140,7 @@ test('a long line is stored in pieces that end where a character ends', async ()
   expect(rows.map((row) => row.text).join('')).toBe(text)
 })
 
-test('a secret is taken out wherever it is cut in two', async () => {
+test('a secret is redacted wherever it is split', async () => {
   const secret = 'correct-horse-battery'
   for (let cut = 1; cut < secret.length; cut += 5) {
     const run = await oneRun()
@@ -183,7 +183,7 @@ test('logs of a hundred attempts at once take few statements', async () => {
   expect(writer.isCrowded).toBe(false)
 })
 
-test('nothing is stored for an attempt that no longer holds its run', async () => {
+test('log lines of an attempt with a stale fence are not stored', async () => {
   const run = await oneRun()
   const stale = { ...run, fence: run.fence - 1 }
   const writer = aWriter()
@@ -197,7 +197,7 @@ test('nothing is stored for an attempt that no longer holds its run', async () =
   expect(await stored(stale)).toEqual([])
 })
 
-test('one row that the database refuses is left out, and the others are stored', async () => {
+test('one log row that the database refuses is left out, and the others are stored', async () => {
   const [bad, good] = (await runsInProgress(2)) as [LoggedAttempt, LoggedAttempt]
   const writer = aWriter()
   await db.run({
@@ -223,7 +223,7 @@ test('one row that the database refuses is left out, and the others are stored',
   ).toEqual([{ runId: bad.runId }])
 })
 
-test('lines of a remote worker are stored once, however often and wherever they are sent', async () => {
+test('lines of a remote worker are stored once, even if sent repeatedly and to several nodes', async () => {
   const run = await oneRun()
   const [one, other] = [aWriter(), aWriter()]
   const entries = Array.from({ length: 30 }, (_, i) => line(`line ${i}`))
@@ -239,7 +239,7 @@ test('lines of a remote worker are stored once, however often and wherever they 
   expect(await textOf(run)).toBe(entries.map(({ text }) => text).join(''))
 })
 
-test('lines that arrive while others are being stored wait for their turn', async () => {
+test('lines that arrive during a write are stored by the next one', async () => {
   const runs = await runsInProgress(20)
   const writer = aWriter()
 
@@ -254,7 +254,7 @@ test('lines that arrive while others are being stored wait for their turn', asyn
   for (const [i, run] of runs.entries()) expect(await textOf(run)).toBe(`of run ${i}\n`)
 })
 
-test('the limit of an attempt holds over all nodes that its worker speaks to', async () => {
+test('the log limit of an attempt holds across all nodes that receive its lines', async () => {
   const run = await oneRun()
   const writers = [aWriter(4_096), aWriter(4_096), aWriter(4_096)]
 
@@ -298,7 +298,7 @@ test('a gibibyte of output is counted in bounded memory', async () => {
   expect(most).toBeLessThan(100 * 1024 * 1024)
 })
 
-test('a missing partition is made, and a log is read from the days of its run alone', async () => {
+test('a missing log partition is created, and reading a log scans only the days of its run', async () => {
   const run = await oneRun()
   const today = new Date().toISOString().slice(0, 10).replaceAll('-', '')
   await db.run({ text: `drop table run_log_${today}`, values: [] })
@@ -317,7 +317,7 @@ test('a missing partition is made, and a log is read from the days of its run al
   expect(partitions.size).toBeLessThanOrEqual(4)
 })
 
-test('a writer that is stopped stores what it has', async () => {
+test('a writer stores its remaining lines when it stops', async () => {
   const run = await oneRun()
   const writer = aWriter()
   const log = writer.open(run)

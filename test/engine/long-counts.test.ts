@@ -40,7 +40,7 @@ test.each([
   ],
   ['waits for its turn', { overlap: 'queue_one' } as const, ROUND, 1],
   ['has jitter', { jitter: '1ms' } as const, ROUND, 1],
-])('a row that %s is fired, and the next one is counted on', async (_, more, ordinal, part) => {
+])('a row that %s is fired, and the next row continues the count', async (_, more, ordinal, part) => {
   const { db } = await createTestDatabase()
   const definition = { schedule: { type: 'every', interval: '1h' }, ...more } as const
   const [task] = (await tasksInAgenda(db, { definition })) as [TaskInAgenda]
@@ -54,7 +54,7 @@ test.each([
   expect(await nextCount(db, task)).toEqual({ count: ordinal + 1, ordinal: part })
 })
 
-test('a later round is counted on by whatever writes the next row, and kept in history', async () => {
+test('a count beyond integers continues when a run ends or expires, and is kept in history', async () => {
   const { db } = await createTestDatabase()
   const [ends, expires] = (await tasksInAgenda(db, {
     count: 2,
@@ -106,7 +106,7 @@ test('a pause and its end keep a count beyond integers', async () => {
   expect((await db.run(latestOccurrence(task.taskId)))[0]?.nextOrdinal).toBe(2 * ROUND + 6)
 })
 
-test('what release 0.1.0 writes after a later round is a row that this release goes on with', async () => {
+test('a row that release 0.1.0 wrote after a later round is fired and counted by this release', async () => {
   const { db } = await createTestDatabase()
   const definition = { schedule: { type: 'every', interval: '1h' } } as const
   const [task] = (await tasksInAgenda(db, { definition })) as [TaskInAgenda]

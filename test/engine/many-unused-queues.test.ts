@@ -24,7 +24,7 @@ const QUEUES = 20_000
 const KEYS = 20_000
 const PAGE = 200
 
-test('20 000 unused queues go without a statement of more than a second, and lists read their page alone', async () => {
+test('20 000 unused queues are removed with no statement over a second, and lists read only their page', async () => {
   await db.run(sql`
     insert into queue (project_id, name, used_at)
     select ${projectId}, 'tenant-' || n, now() - interval '31 days' from generate_series(1, ${QUEUES}::integer) n`)

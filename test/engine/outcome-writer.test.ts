@@ -25,7 +25,7 @@ async function runsInProgress(db: Database, count: number): Promise<{ runId: str
   return rows.map(({ runId, fence }) => ({ runId, fence: fence + 1 }))
 }
 
-test('what one of two statements could not write is written later, and the rest does not wait for it', async () => {
+test('outcomes of a statement that is blocked are written later, without delaying the others', async () => {
   const { db, url } = await createTestDatabase()
   const runs = await runsInProgress(db, COUNT)
   const impatient = new Database({ url, applicationName: 'test', maxConnections: 4, statementTimeoutMs: 300 })

@@ -46,7 +46,7 @@ test('queue_all runs each occurrence, in order, one after the other', async () =
   expect(started.map(({ ordinal }) => ordinal)).toEqual([1, 2, 3, 4, 5, 6])
 })
 
-test('queue_one lets the first wait and skips those after it', async () => {
+test('queue_one holds the first overlapping run and skips the later ones', async () => {
   const task = await create({
     schedule: { type: 'manual' },
     action: { type: 'sleep', duration: '1500ms' },
@@ -84,7 +84,7 @@ test('cancel_previous ends the earlier run, and the later one starts when it has
   expect(await mostAtOnce(db, [task.id])).toBe(1)
 })
 
-test('cancel_previous ends what waits for its retry at once', async () => {
+test('cancel_previous cancels a run that waits for its retry at once', async () => {
   const task = await create({
     schedule: { type: 'manual' },
     action: { type: 'ping', url: 'http://127.0.0.1:1/' },
@@ -102,7 +102,7 @@ test('cancel_previous ends what waits for its retry at once', async () => {
   await eventually(async () => retrying(second.id))
 })
 
-test('a trigger waits under queue_one, and is refused when one waits already', async () => {
+test('queue_one holds one triggered run and refuses the next trigger', async () => {
   const task = await create({
     schedule: { type: 'manual' },
     action: { type: 'sleep', duration: '10s' },
@@ -127,7 +127,7 @@ test('a trigger waits under queue_one, and is refused when one waits already', a
   expect((await historyOf(db, task.id)).map(({ state }) => state)).toEqual(['cancelled', 'cancelled'])
 })
 
-test('cancelling the run that is waited for lets the next one start', async () => {
+test('cancelling a run lets the held run behind it start', async () => {
   const task = await create({
     schedule: { type: 'manual' },
     action: { type: 'sleep', duration: '30s' },
@@ -206,7 +206,7 @@ const ending = (runId: string, fence: number) => ({
   nextRunId: null,
 })
 
-test('the end of a run wakes the first that waits for it, and answers when', async () => {
+test('the end of a run wakes only the first held run of its task', async () => {
   const { taskId, first } = await aBusyTask()
   const [second, third] = [await another(taskId), await another(taskId)]
   await fireOne(second, turn('queue_all'))
@@ -223,7 +223,7 @@ test('the end of a run wakes the first that waits for it, and answers when', asy
   expect((await stateOf(third.runId))?.wakeInMs).toBeGreaterThan(0)
 })
 
-test('one that waits goes before one that comes due after it, whoever is looked at first', async () => {
+test('a held run starts before a run that comes due later, whichever is checked first', async () => {
   const { taskId, first } = await aBusyTask()
   const [second, third] = [await another(taskId), await another(taskId)]
   await fireOne(second, turn('queue_all'))
@@ -236,7 +236,7 @@ test('one that waits goes before one that comes due after it, whoever is looked 
   expect(await stateOf(second.runId)).toMatchObject({ state: 'running', awaited: true })
 })
 
-test('what waits is looked at again though nobody wakes it, and waits on', async () => {
+test('a held run is checked again without a wake-up, and stays held', async () => {
   const { taskId } = await aBusyTask()
   const second = await another(taskId)
   await fireOne(second, turn('queue_one'))
@@ -248,7 +248,7 @@ test('what waits is looked at again though nobody wakes it, and waits on', async
   expect((await stateOf(second.runId))?.state).toBe('held')
 })
 
-test('under queue_one only one waits, also when what comes late was due before it', async () => {
+test('queue_one holds only one run, even if a run with an earlier due time arrives late', async () => {
   const { taskId } = await aBusyTask()
   const [late, waiting] = [await another(taskId), await another(taskId)]
   await fireOne(waiting, turn('queue_one'))
@@ -260,7 +260,7 @@ test('under queue_one only one waits, also when what comes late was due before i
   expect(await historyOf(still.db, taskId)).toMatchObject([{ state: 'skipped', reason: 'overlap' }])
 })
 
-test('queue_all is bounded: what is beyond is skipped with a reason of its own', async () => {
+test('queue_all skips runs beyond its limit with the reason overlap_limit', async () => {
   const { taskId } = await aBusyTask()
   for (let i = 0; i < MAX_QUEUED; i++) await another(taskId)
   await still.db.run(sql`update agenda set state = 'held' where task_id = ${taskId} and state = 'scheduled'`)
@@ -276,7 +276,7 @@ test.each([
   ['skip', 0],
   ['queue_one', 0],
 ] as const)(
-  'under %s the latest of what was missed is recorded too when a run is in its way',
+  'under %s the latest missed occurrence is also recorded when another run blocks it',
   async (overlap, places) => {
     const { taskId } = await aBusyTask()
     const row = await another(taskId)
@@ -305,7 +305,7 @@ test.each([
   },
 )
 
-test('under cancel_previous the latest takes the place of one that waits', async () => {
+test('cancel_previous replaces a held run with the latest one', async () => {
   const { taskId } = await aBusyTask()
   const [second, third] = [await another(taskId), await another(taskId)]
   await fireOne(second, turn('cancel_previous'))
@@ -319,7 +319,7 @@ test('under cancel_previous the latest takes the place of one that waits', async
   ])
 })
 
-test('what runs before held runs is told to stop, of many tasks at once, unless somebody is just moving it', async () => {
+test('runs of several tasks are asked to stop for their held successors, unless their row is locked', async () => {
   const busy = [await aBusyTask(), await aBusyTask(), await aBusyTask(), await aBusyTask()]
   const held = await Promise.all(busy.map(({ taskId }) => another(taskId)))
   for (const row of held) await fireOne(row, turn('cancel_previous'))
@@ -341,7 +341,7 @@ test('what runs before held runs is told to stop, of many tasks at once, unless 
   expect(await still.db.run(tellBefore(held))).toEqual([{ count: 1, left: [held[1]?.runId] }])
 })
 
-test('a run that makes up for an outage and waits for a worker steps back behind one that is on time', async () => {
+test('a pending catch-up run becomes held when a run of its task on time starts', async () => {
   const [task] = await tasksInAgenda(still.db)
   const onTime = await dueRow(still.db, task?.runId as string)
   const late = await another(onTime.taskId, 'catchup', -60_000)
@@ -359,7 +359,7 @@ test('a run that makes up for an outage and waits for a worker steps back behind
   expect(ready).toEqual([{ count: 0 }])
 })
 
-test('of a fire and an end that meet, neither waits for the other, and nothing is stranded', async () => {
+test('a fire concurrent with the end of the previous run strands no run, and neither blocks the other', async () => {
   const { taskId, first } = await aBusyTask()
   const second = await another(taskId)
 

@@ -12,7 +12,7 @@ const HOURLY = { schedule: { type: 'every', interval: '1h' }, overlap: 'skip' } 
 /** Only the statement that fires rows one by one looks for what blocks them like this. */
 const FIRES_ONE_BY_ONE = '), blocked as materialized ('
 
-test('runs that were started are begun, though the rest of their batch could not be fired', async () => {
+test('runs that were fired start, even if the rest of their batch could not be fired', async () => {
   const { db } = await createTestDatabase()
   const tasks = await tasksInAgenda(db, { count: 5, definition: HOURLY })
   const [blocked, ...others] = tasks

@@ -19,7 +19,7 @@ const read = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)
 const post = (id: string, verb: string, body?: unknown) =>
   node.request('POST', `/v1/tasks/${id}/${verb}`, body)
 
-test('a pause with an end goes on by itself at that instant, and says why until then', async () => {
+test('a pause with an end resumes the task at that instant and shows its reason until then', async () => {
   const task = await create({ schedule: { type: 'every', interval: '100ms' } })
   // Long enough for the request to arrive before it, also on a busy machine.
   const until = Date.now() + 5_000
@@ -50,7 +50,7 @@ test('a pause with an end goes on by itself at that instant, and says why until 
   ])
 })
 
-test('a pause that ended while nobody was there ended on time: what came due since was missed', async () => {
+test('a pause that should end during an outage ends on time, and later occurrences are missed', async () => {
   const other = await createTestDatabase()
   const before = await startTestNode(other)
   const anchor = Math.floor(Date.now() / MINUTE) * MINUTE - 60 * MINUTE
@@ -82,7 +82,7 @@ test('a pause that ended while nobody was there ended on time: what came due sin
   expect(missed).toMatchObject({ reason: 'misfire', scheduledFor: anchor + 31 * MINUTE })
 })
 
-test('a resume takes the end of the pause away and keeps its reason', async () => {
+test('a resume removes the planned end of a pause and keeps the reason of the pause', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
   await post(task.id, 'pause', { until: iso(Date.now() + MINUTE) })
   await post(task.id, 'pause', { reason: 'longer', until: iso(Date.now() + 2 * MINUTE) })
@@ -108,7 +108,7 @@ test('a pause cannot end in the past, and a deleted task is not resumed', async 
   expect(await historyOf(db, task.id)).toEqual([])
 })
 
-test('the next occurrences are skipped as they come, and the task goes on after them', async () => {
+test('skip-next skips the next occurrences, and the task continues after them', async () => {
   const task = await create({
     schedule: { type: 'every', interval: '200ms' },
     // Not before it is asked to skip, however slow the machine is.
@@ -141,7 +141,7 @@ test('the next occurrences are skipped as they come, and the task goes on after 
   expect((await read(task.id)).skipNext).toBeNull()
 })
 
-test('what was to be skipped and has not come runs after all when it is taken back', async () => {
+test('cancelling skip-next lets the remaining occurrences run', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
   await post(task.id, 'skip-next', { count: 3 })
   const again = (await post(task.id, 'skip-next')).body
@@ -154,7 +154,7 @@ test('what was to be skipped and has not come runs after all when it is taken ba
   expect(await agendaOf(db, task.id)).toMatchObject([{ kind: 'occurrence', ordinal: 1 }])
 })
 
-test('a pause and an edit keep what is to be skipped', async () => {
+test('a pause and an edit keep the occurrences that skip-next will skip', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
   const { body } = await post(task.id, 'skip-next')
 
@@ -170,7 +170,7 @@ test('a pause and an edit keep what is to be skipped', async () => {
   expect((await agendaOf(db, task.id)).map(({ kind }) => kind).sort()).toEqual(['occurrence', 'skip'])
 })
 
-test('a task with nothing ahead has no occurrence to skip', async () => {
+test('skip-next is refused for a task with no next occurrence', async () => {
   const manual = await create({ schedule: { type: 'manual' } })
 
   expect(await post(manual.id, 'skip-next')).toMatchObject({ status: 409, body: { code: 'nothing_ahead' } })

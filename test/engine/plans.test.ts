@@ -269,7 +269,7 @@ const expectNoTableIsRead = (plans: Record<string, string[]>) => {
   }
 }
 
-test('no hot statement reads a table, analysed empty, then filled, then analysed, then full of dead rows', {
+test('no hot statement scans a whole table, with any statistics and with many dead rows', {
   timeout: 120_000,
 }, async () => {
   await db.run(sql`analyze`)
@@ -297,7 +297,7 @@ test('no hot statement reads a table, analysed empty, then filled, then analysed
   expectNoTableIsRead(await explainAll({ isKept: true }))
 })
 
-test('a claim takes exactly as many runs as it may, whatever else is there', async () => {
+test('a claim takes exactly as many runs as its limit, however many wait', async () => {
   await db.run(sql`delete from ready`)
   await db.run(
     sql`update agenda set state = 'pending' where run_id in (select run_id from agenda limit 1000)`,
@@ -310,7 +310,7 @@ test('a claim takes exactly as many runs as it may, whatever else is there', asy
   expect(claim?.runs).toHaveLength(7)
 })
 
-test('a claim behind gates takes exactly as many runs as the queue has places', async () => {
+test('a claim behind gates takes exactly as many runs as the queue has slots', async () => {
   await db.run(
     sql`update ready set lane = ${gatedLanes[1]} where run_id in (select run_id from ready limit 500)`,
   )

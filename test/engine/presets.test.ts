@@ -11,7 +11,7 @@ import { startSink } from '../support/sink.ts'
 const SOON_MS = 40_000
 
 test.each(PRESET_NAMES)(
-  'preset %s starts on either node what is due now or soon, again and again',
+  'with preset %s both nodes start runs that are due now or soon, repeatedly',
   async (preset) => {
     const database = await createTestDatabase()
     const { db } = database

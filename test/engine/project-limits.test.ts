@@ -29,7 +29,7 @@ const sleep = (duration: string, more: object = {}) => ({ action: { type: 'sleep
 const held = async () =>
   (await db.run(sql<{ held: number }>`select held from project_gate`)).map((row) => row.held)
 
-test('no more runs of the project are in progress than it may have, whatever their queue and key', async () => {
+test('a project never has more running runs than its limit, across all queues and keys', async () => {
   const long = await createAll(node, [sleep('1h'), sleep('1h', { onWorkerLoss: 'fail' })])
   await eventually(async () => (await db.run(sql`select from agenda where state = 'running'`)).length === 2)
   const limited = await limit({ maxRunning: 2 })
@@ -66,7 +66,7 @@ test('no more runs of the project are in progress than it may have, whatever the
   await limit({ maxRunning: null })
 })
 
-test('no more runs of the project start than its rate allows, until it is lifted', async () => {
+test('a project starts no more runs than its rate allows, until the rate is lifted', async () => {
   await limit({ runRate: '1/h' })
   const ids = await createAll(
     node,

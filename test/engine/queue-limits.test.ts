@@ -29,7 +29,7 @@ const cancelAll = (ids: readonly string[]) =>
 const areRunning = (ids: readonly string[]) =>
   eventually(async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'running'))
 
-test('no more runs of a queue are in progress than its limit, over all workers', async () => {
+test('a queue never has more running runs than its limit, across all workers', async () => {
   await limit('three', 3)
   const ids = await createAll(
     node,
@@ -43,7 +43,7 @@ test('no more runs of a queue are in progress than its limit, over all workers',
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('no place of a queue stays empty while something waits, though no worker alone could fill them', async () => {
+test('every slot of a queue is in use while runs wait, even if no single worker could fill them', async () => {
   await limit('wide', 30)
   const ids = await createAll(
     node,
@@ -60,7 +60,7 @@ test('no place of a queue stays empty while something waits, though no worker al
   await allEnded(db, ids)
 })
 
-test('keys hold inside the limit of their queue, beside runs without a key', async () => {
+test('limits of keys hold within the limit of their queue, beside runs without a key', async () => {
   await limit('mixed', 4)
   const task = { action: sleep('20ms'), queue: 'mixed' }
   const twos = times(20, () => ({ ...task, concurrencyKey: 'two', concurrencyLimit: 2 }))
@@ -77,7 +77,7 @@ test('keys hold inside the limit of their queue, beside runs without a key', asy
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('a queue of one runs in the order of priority and due time, whatever lane its runs wait in', async () => {
+test('a queue with one slot starts runs by priority and due time, across all its lanes', async () => {
   await limit('single', 1)
   const sink = await startSink()
   const at = Date.now() + 500
@@ -101,7 +101,7 @@ test('a queue of one runs in the order of priority and due time, whatever lane i
   expect(sink.hits.map((hit) => hit.path)).toEqual(byPriority)
 })
 
-test('what other lanes of a queue keep bringing does not keep a lane from its turn', async () => {
+test('a steady stream of runs in other lanes of a queue does not starve a lane', async () => {
   await limit('busy', 2)
   const task = (startAt: number, more: object = {}) => ({
     action: sleep('20ms'),
@@ -123,7 +123,7 @@ test('what other lanes of a queue keep bringing does not keep a lane from its tu
   expect(begun.findLastIndex((i) => i >= stream.length)).toBeLessThan(60)
 })
 
-test('a run that waits for its retry has given back both its places', async () => {
+test('a run that waits for its retry frees the slots of its queue and its key', async () => {
   await limit('retrying', 1)
   const sink = await startSink(({ path }, count) => ({
     status: path === '/fails' && count === 1 ? 503 : 200,
@@ -147,7 +147,7 @@ test('a run that waits for its retry has given back both its places', async () =
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('the places of a worker that died come free with its runs', async () => {
+test('the slots of a dead worker are freed with its runs', async () => {
   await limit('mortal', 2)
   await node.request('POST', '/v1/queues/mortal/pause')
   const keyed = { queue: 'mortal', concurrencyKey: 'mortal', concurrencyLimit: 2 }
@@ -171,7 +171,7 @@ test('the places of a worker that died come free with its runs', async () => {
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('a limit counts what is in progress when it is set, and starts nothing until there is room', async () => {
+test('a new limit counts runs that are already running and starts no run until a slot is free', async () => {
   const five = await createAll(
     node,
     times(5, (i) => ({ action: sleep(`${1_500 + 200 * i}ms`), queue: 'late' })),
@@ -188,7 +188,7 @@ test('a limit counts what is in progress when it is set, and starts nothing unti
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('lifting a limit starts what waits behind it', async () => {
+test('lifting a limit starts the runs that wait behind it', async () => {
   await limit('lifted', 1)
   const [blocker, ...waiting] = (await createAll(node, [
     { action: sleep('1h'), queue: 'lifted' },
@@ -205,7 +205,7 @@ test('lifting a limit starts what waits behind it', async () => {
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('whatever is done to a limit under load, it counts exactly what is in progress', async () => {
+test('the count of running runs stays exact when a limit changes repeatedly under load', async () => {
   const task = { action: sleep('25ms'), queue: 'restless' }
   const ids = await createAll(
     node,

@@ -38,7 +38,7 @@ const letTimePass = (taskId: string) =>
   db.run(sql`
     update expiry set expires_at = now() where run_id in (select run_id from agenda where task_id = ${taskId})`)
 
-test('a run that finds no worker in time is skipped, and not before', async () => {
+test('a run that finds no worker within its queueTimeout is skipped, and not earlier', async () => {
   const taskId = await create({})
   await pending(taskId)
   expect((await noteOf(taskId))?.leftMs).toBeGreaterThan(3_000_000)
@@ -58,7 +58,7 @@ test('a run that finds no worker in time is skipped, and not before', async () =
   expect(task).toMatchObject({ state: 'finished', queueTimeout: '1h' })
 })
 
-test('what makes up for an outage may wait no longer than any other run', async () => {
+test('the queueTimeout of a catch-up run is as long as that of any other run', async () => {
   const at = new Date(Date.now() + 3_600_000).toISOString()
   const taskId = await create({ schedule: { type: 'once', at } })
   await db.run(sql`
@@ -75,7 +75,7 @@ test('what makes up for an outage may wait no longer than any other run', async 
   expect(await runsOf(taskId)).toMatchObject([{ state: 'skipped', reason: 'queue_timeout', kind: 'catchup' }])
 })
 
-test('tasks without such a limit leave no note', async () => {
+test('a run without a queueTimeout has no row in expiry', async () => {
   const taskId = await create({ queueTimeout: null })
   await pending(taskId)
 
@@ -83,7 +83,7 @@ test('tasks without such a limit leave no note', async () => {
   await node.request('DELETE', `/v1/tasks/${taskId}`)
 })
 
-test('a chain goes on after a run that had waited for too long', async () => {
+test('a delay task continues after a run that exceeded its queueTimeout', async () => {
   const taskId = await create({ schedule: { type: 'delay', interval: '1h' } })
   await pending(taskId)
   await letTimePass(taskId)
@@ -95,7 +95,7 @@ test('a chain goes on after a run that had waited for too long', async () => {
   expect(Date.parse(task.nextFireAt) - Date.now()).toBeGreaterThan(3_000_000)
 })
 
-test('whoever waits for its turn behind such a run gets it', async () => {
+test('a held run becomes pending when the run before it exceeds its queueTimeout', async () => {
   const taskId = await create({ schedule: { type: 'manual' }, overlap: 'queue_one' })
   const trigger = () => node.request('POST', `/v1/tasks/${taskId}/trigger`)
   await trigger()
@@ -115,7 +115,7 @@ test('whoever waits for its turn behind such a run gets it', async () => {
   await node.request('DELETE', `/v1/tasks/${taskId}`)
 })
 
-test('a run that has begun may go on, and one that is to be tried again has its own time', async () => {
+test('queueTimeout does not end a run that has started, and applies again to its retry', async () => {
   const name = 'queue-timeout'
   const action = { type: 'handler', name }
   const retry = { limit: 3, initial: '10ms', max: '10ms' }
@@ -139,7 +139,7 @@ test('a run that has begun may go on, and one that is to be tried again has its 
   ])
 })
 
-test('what a stopping worker hands back after its time was up has waited for too long', async () => {
+test('a run that a stopping worker hands back after its queueTimeout is skipped', async () => {
   const name = 'queue-timeout-returned'
   const taskId = await create({ action: { type: 'handler', name }, labels: [] })
   const worker = await aWorker(node.url, { handlers: [name] })
@@ -157,7 +157,7 @@ test('what a stopping worker hands back after its time was up has waited for too
   expect(await runsOf(taskId)).toMatchObject([{ state: 'skipped', reason: 'queue_timeout', attempt: 0 }])
 })
 
-test('what was taken back from a dead worker has begun and may wait', async () => {
+test('a run reclaimed from a dead worker is not ended by its queueTimeout', async () => {
   const name = 'queue-timeout-lost'
   const taskId = await create({ action: { type: 'handler', name }, labels: [] })
   const worker = await aWorker(node.url, { handlers: [name] })
@@ -172,7 +172,7 @@ test('what was taken back from a dead worker has begun and may wait', async () =
   expect(await runsOf(taskId)).toMatchObject([{ state: 'pending', losses: 1 }])
 })
 
-test('of several nodes that look at once one ends a run, and a run that is being claimed is left alone', async () => {
+test('one of several nodes ends a run past its queueTimeout, and a run that is being claimed is left alone', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => create({})))
   await Promise.all(ids.map(pending))
   await db.run(sql`update expiry set expires_at = now()`)

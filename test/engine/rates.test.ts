@@ -61,7 +61,7 @@ function excess(
   return found
 }
 
-test('three workers together start no more of a queue than its rate allows in any stretch of time, and no less', async () => {
+test('three workers together start runs of a queue at its rate in any period, no more and no fewer', async () => {
   await edit('fifty', { rate: '50/s', burst: 5 })
 
   const ids = await createAll(
@@ -79,7 +79,7 @@ test('three workers together start no more of a queue than its rate allows in an
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('runs of a key keep their order under its rate, whatever its limit', async () => {
+test('runs of a key start in due order at its rate, even with a high limit', async () => {
   const keyed = { queue: 'ordered', concurrencyKey: 'ordered', concurrencyLimit: 100_000 }
   const rated = { ...keyed, concurrencyRate: '100/s', concurrencyBurst: 1 }
   await node.request('POST', '/v1/queues/ordered/pause')
@@ -98,7 +98,7 @@ test('runs of a key keep their order under its rate, whatever its limit', async 
   expect(strictly?.inOrder).toBe(true)
 })
 
-test('the rates of a queue and of its keys hold together, priority first, and the queue goes on beside a key at its rate', async () => {
+test('rates of a queue and its keys hold together, by priority, and a key at its rate blocks no other run', async () => {
   await edit('both', { rate: '40/s', burst: 1 })
   await node.request('POST', '/v1/queues/both/pause')
   const slow = { queue: 'both', concurrencyKey: 'slow', concurrencyLimit: 9, concurrencyRate: '1/h' }
@@ -160,7 +160,7 @@ test('a rate is raised, lifted and lowered while runs wait for it', async () => 
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('a queue goes on after the clock was set back, at its rate', async () => {
+test('a queue continues at its rate after the clock was set back', async () => {
   await edit('turned-back', { rate: '20/s', burst: 2 })
   await createAll(node, [{ action: SLEEP, queue: 'turned-back' }])
   // As it looks an hour before the latest start.
@@ -175,7 +175,7 @@ test('a queue goes on after the clock was set back, at its rate', async () => {
   expect(excess(await claimsOf(ids), { gapUs: 50_000, burst: 2 })).toEqual([])
 })
 
-test('a retry is a start', async () => {
+test('a retry counts as a start against the rate', async () => {
   const sink = await startSink(() => ({ status: 500 }))
   const keyed = { queue: 'again', concurrencyKey: 'again', concurrencyRate: '5/s', concurrencyBurst: 1 }
 
@@ -193,7 +193,7 @@ test('a retry is a start', async () => {
   expect(excess(await claimsOf(ids), { gapUs: 200_000, burst: 1 })).toEqual([])
 })
 
-test('a run that cannot be claimed keeps the others of its queue from nothing', async () => {
+test('a run that cannot be claimed does not block other runs of its queue', async () => {
   await edit('spoilt', { rate: '100/s', burst: 3 })
   await node.request('POST', '/v1/queues/spoilt/pause')
   const ids = await createAll(
@@ -209,7 +209,7 @@ test('a run that cannot be claimed keeps the others of its queue from nothing', 
   expect(excess(await claimsOf(ids), { gapUs: 10_000, burst: 3 })).toEqual([])
 })
 
-test("workers of the users' own get no more than the rate allows, and hear of it when it allows more", async () => {
+test('remote workers get no more runs than the rate allows, and a waiting claim returns when it allows more', async () => {
   await edit('remote', { rate: '10/s', burst: 1 })
   const ids = await createAll(
     node,

@@ -7,7 +7,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { anEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 
-test('a retry that is written while another row is still being fired is read, and not taken for what was fired', async () => {
+test('a retry written while another row is being fired is read and not mistaken for the fired row', async () => {
   const { db } = await createTestDatabase()
   const clock = { now: () => Date.now() }
   let attempts = 0
@@ -64,7 +64,7 @@ class HeldDefinitions extends Definitions {
   }
 }
 
-test('the next occurrence that is written while the time ahead is being read is fired on time', async () => {
+test('a next occurrence that is written during a read ahead is fired on time', async () => {
   const { db } = await createTestDatabase()
   let now = Date.now()
   const definitions = new HeldDefinitions(db)
@@ -94,7 +94,7 @@ test('the next occurrence that is written while the time ahead is being read is 
   await eventually(async () => (await ended()).length === 2)
 })
 
-test('an occurrence that somebody else has written already is not written again, and holds nothing up', async () => {
+test('an occurrence that another writer has already written is not written again and delays nothing', async () => {
   const { db } = await createTestDatabase()
   let now = Date.now()
   const scheduler = await anEngine(db, {
@@ -124,7 +124,7 @@ test('an occurrence that somebody else has written already is not written again,
   expect(await db.run(sql`select distinct task_id, scheduled_for from run`)).toHaveLength(6)
 })
 
-test('with more waiting than is read at once, the next look reads what the first has left, and what has been woken', async () => {
+test('when more rows wait than one read takes, the next read takes the rest and rows that were woken', async () => {
   const { db } = await createTestDatabase()
   const asked: string[] = []
   class NotedDefinitions extends Definitions {

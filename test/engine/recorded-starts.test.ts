@@ -55,7 +55,7 @@ const started = async (table: 'run' | 'attempt', runId: string) => {
   return row
 }
 
-test('an attempt that was claimed ahead and lost with its worker is not said to have begun', async () => {
+test('an attempt that was claimed ahead and lost with its worker has no recorded start', async () => {
   const { runId } = await aClaimedRun({ aheadMs: 30, beatMs: -1_000, isDead: true })
 
   await reap()
@@ -63,7 +63,7 @@ test('an attempt that was claimed ahead and lost with its worker is not said to 
   expect(await started('attempt', runId)).toMatchObject({ startedAt: null })
 })
 
-test('nor is a run that ends with it, and it has no lateness', async () => {
+test('a run that ends with a lost attempt that may not have started has no start and no lateness', async () => {
   const { runId } = await aClaimedRun({ aheadMs: 30, beatMs: 10, isDead: true, onWorkerLoss: 'fail' })
 
   await reap()
@@ -71,7 +71,7 @@ test('nor is a run that ends with it, and it has no lateness', async () => {
   expect(await started('run', runId)).toEqual({ startedAt: null, lateMs: null })
 })
 
-test('an attempt whose worker still beat long after its instant began at that instant, not when it was claimed', async () => {
+test('a lost attempt whose worker was alive long after the due instant started at that instant', async () => {
   const { runId, dueAt } = await aClaimedRun({ aheadMs: 30, beatMs: 20_000, isDead: true })
 
   await reap()
@@ -79,7 +79,7 @@ test('an attempt whose worker still beat long after its instant began at that in
   expect(await started('attempt', runId)).toMatchObject({ startedAt: dueAt })
 })
 
-test('an attempt that is cancelled while it is held has not begun', async () => {
+test('an attempt that is cancelled before its instant has not started', async () => {
   const dueAt = Date.now() + 3_600_000
   const definition = aDefinition()
   const work = { runId: 'r', taskId: 't', version: 1, scheduledFor: dueAt, wakeAt: dueAt, fence: 1 }
@@ -101,7 +101,7 @@ test.each([
   ['plainly', (ending: PlainEnding & Ending, by: Assurance) => db.run(endPlainRuns([ending], by))],
   ['in full', (ending: PlainEnding & Ending, by: Assurance) => db.run(endRuns([ending], by))],
 ] as const)(
-  'a run that began early by a clock that was set back is recorded so: ended %s',
+  'a run that started early because the clock was set back is recorded as early: ended %s',
   async (_, end) => {
     const { runId, dueAt } = await aClaimedRun()
     const { runId: assured } = await aClaimedRun()
@@ -118,7 +118,7 @@ test.each([
   },
 )
 
-test('so is an attempt that failed', async () => {
+test('a failed attempt that started early because the clock was set back is recorded as early', async () => {
   const { runId, dueAt } = await aClaimedRun()
   const endedAt = Date.now()
   const failed = { outcome: 'failed', output: null, error: null, retryAt: endedAt + 60_000 } as const
@@ -130,7 +130,7 @@ test('so is an attempt that failed', async () => {
   expect((await started('attempt', runId))?.startedAt).toBeLessThan(dueAt - 300)
 })
 
-test('a clock that is behind what the database says changes nothing', async () => {
+test('a clock that is behind the database clock changes no recorded start', async () => {
   const { runId, dueAt } = await aClaimedRun()
 
   await db.run(endRuns([{ ...completed(runId, 1), startedAt: dueAt + 2 }], aheadBy(-500, dueAt)))
@@ -138,7 +138,7 @@ test('a clock that is behind what the database says changes nothing', async () =
   expect(await started('run', runId)).toEqual({ startedAt: dueAt + 2, lateMs: 2 })
 })
 
-test('an outcome that waits to be written while the clock is found to have been set is corrected', async () => {
+test('an unwritten outcome is corrected when the clock is found to have been set', async () => {
   const { runId, dueAt } = await aClaimedRun()
   let tell: (step: Step) => void = () => {}
   const onStep = (listener: typeof tell) => {

@@ -23,7 +23,7 @@ const reports = (db: Database) =>
   db.run(sql<{ operation: string; subject: string }>`
     select operation, subject from refused_row where settled_at is null`)
 
-test('other backfills are written when one cannot be, and that one once it can be', async () => {
+test('a backfill that cannot be written does not block others, and is written once it can be', async () => {
   const { db } = await createTestDatabase()
   const from = Date.UTC(2026, 0, 1)
   const schedule = { type: 'every', interval: '1s', anchor: '2026-01-01T00:00:00Z' } as const
@@ -67,7 +67,7 @@ test('other backfills are written when one cannot be, and that one once it can b
   expect(await reports(db)).toEqual([])
 })
 
-test('other subscriptions are delivered to when one cannot be leased', async () => {
+test('a subscription that cannot be leased does not block deliveries to others', async () => {
   const database = await createTestDatabase()
   const { db } = database
   const sink = await startSink()
@@ -112,7 +112,7 @@ async function waitingRuns(
   return { database, url: node.url, runIds }
 }
 
-test('runs behind a gate are claimed when the one in front of them cannot be, and no place is lost', async () => {
+test('a run that cannot be claimed does not block others behind its gate, and no slot is lost', async () => {
   const { database, runIds } = await waitingRuns({
     action: { type: 'sleep', duration: '0s' },
     ...{ concurrencyKey: 'two', concurrencyLimit: 2 },
@@ -131,7 +131,7 @@ test('runs behind a gate are claimed when the one in front of them cannot be, an
 test.each([
   ['', {}],
   [' behind a gate', { concurrencyKey: 'many', concurrencyLimit: COUNT }],
-])('a remote worker is given runs%s when the one in front of them cannot be', async (_, gate) => {
+])('a remote worker gets runs%s although the first one cannot be claimed', async (_, gate) => {
   const { database, url, runIds } = await waitingRuns({ action: { type: 'handler', name: 'h' }, ...gate })
   const { db } = database
   const [bad = '', ...others] = runIds

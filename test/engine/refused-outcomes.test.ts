@@ -85,7 +85,7 @@ const overview = () =>
     ...systemCall('test', DEFAULT_PROJECT_ID),
   })
 
-test('an outcome is written into a day of history whose partition is missing', async () => {
+test('an outcome is stored even if the history partition of its day is missing', async () => {
   const [run] = (await runsInProgress(1)) as [Begun]
   const [today] = await db.run(
     sql<{ day: string }>`select to_char(now() at time zone 'UTC', 'YYYYMMDD') as day`,
@@ -102,7 +102,7 @@ test('an outcome is written into a day of history whose partition is missing', a
   expect(await liveRow(db, run.runId)).toBeUndefined()
 })
 
-test('an attempt is written into a day of history that was detached', async () => {
+test('an attempt is stored even if the history partition of its day was detached', async () => {
   const [run] = (await runsInProgress(1)) as [Begun]
   const [today] = await db.run(
     sql<{ day: string }>`select to_char(now() at time zone 'UTC', 'YYYYMMDD') as day`,
@@ -116,7 +116,7 @@ test('an attempt is written into a day of history that was detached', async () =
   expect(await liveRow(db, run.runId)).toMatchObject({ state: 'retrying' })
 })
 
-test('an outcome that ended on a day without a partition is written there', async () => {
+test('an outcome from an earlier day without a partition is stored', async () => {
   const [run] = (await runsInProgress(1)) as [Begun]
   const writer = aWriter()
   const endedAt = Date.now() - 5 * 86_400_000
@@ -141,7 +141,7 @@ test('an output that cannot be stored is left out, and the run ends', async () =
   expect(row).toMatchObject({ state: 'completed', output: null, error: { code: 'unstorable_outcome' } })
 })
 
-test('a refused outcome holds up no other, is kept, is shown, and is written once it can be', async () => {
+test('a refused outcome delays no other, is kept and reported, and is written once it can be', async () => {
   const runs = await runsInProgress(100)
   const [bad, ...good] = runs as [Begun, ...Begun[]]
   await refuse([bad.runId])
@@ -169,7 +169,7 @@ test('a refused outcome holds up no other, is kept, is shown, and is written onc
   expect((await overview()).refused.count).toBe(0)
 })
 
-test('a refused retry is kept, and a writer that stops leaves its run to whoever takes it back', async () => {
+test('a refused retry is kept, and its run stays running for a reclaim when the writer stops', async () => {
   const [run] = (await runsInProgress(1)) as [Begun]
   await refuse([run.runId], 'attempt')
   const writer = aWriter()

@@ -67,7 +67,7 @@ const variants: readonly [string, Partial<TaskDefinition>][] = [
   ['takes its turn', { schedule: every('1h'), overlap: 'queue_one' }],
 ]
 
-test.each(variants)('100 tasks go on when one that %s cannot be fired', async (_, definition) => {
+test.each(variants)('100 tasks continue when a task that %s cannot be fired', async (_, definition) => {
   const { db } = await createTestDatabase()
   const [bad] = (await tasksInAgenda(db, { definition })) as [TaskInAgenda]
   await spoil(db, bad)
@@ -85,7 +85,7 @@ test.each(variants)('100 tasks go on when one that %s cannot be fired', async (_
   ])
 })
 
-test('what 100 tasks have missed is made up for when that of one cannot be', async () => {
+test('missed occurrences of 100 tasks run as catch-up when those of another task cannot', async () => {
   const { db } = await createTestDatabase()
   const misfire = { ...TASK_DEFAULTS.misfire, policy: 'run_all' } as const
   const definition: Partial<TaskDefinition> = { schedule: every('20s'), overlap: 'allow', misfire }
@@ -107,7 +107,7 @@ test('what 100 tasks have missed is made up for when that of one cannot be', asy
   expect(await reports(db)).toMatchObject([{ operation: 'fire', subject: bad.runId }])
 })
 
-test('100 late runs go on when one of them cannot be fired', async () => {
+test('100 catch-up runs start when another one cannot be fired', async () => {
   const { db } = await createTestDatabase()
   const tasks = await tasksInAgenda(db, { count: OTHERS + 1 })
   await db.run(sql`update agenda set kind = 'catchup'`)
@@ -122,7 +122,7 @@ test('100 late runs go on when one of them cannot be fired', async () => {
   expect(await reports(db)).toMatchObject([{ operation: 'fire', subject: bad.runId }])
 })
 
-test('a row that was refused is fired once it can be, and is no longer reported', async () => {
+test('a refused row is fired once it can be, and is then no longer reported', async () => {
   const { db } = await createTestDatabase()
   const [bad] = (await tasksInAgenda(db)) as [TaskInAgenda]
   await spoil(db, bad)
@@ -137,7 +137,7 @@ test('a row that was refused is fired once it can be, and is no longer reported'
   await eventually(async () => (await reports(db)).length === 0)
 })
 
-test('100 pending runs are claimed when one in front of them cannot be', async () => {
+test('100 pending runs are claimed when the one in front of them cannot be', async () => {
   const { db } = await createTestDatabase()
   const [bad, ...others] = (await tasksInAgenda(db, { count: OTHERS + 1 })) as [
     TaskInAgenda,
@@ -167,7 +167,7 @@ async function inProgress(db: Database, tasks: readonly TaskInAgenda[]): Promise
   return nodeId
 }
 
-test('runs of a dead node are taken back when one of them cannot be, and the node is not forgotten', async () => {
+test('runs of a dead node are reclaimed when one of them cannot be, and the node is kept', async () => {
   const { db } = await createTestDatabase()
   const tasks = await tasksInAgenda(db, { count: 10 })
   const nodeId = await inProgress(db, tasks)
@@ -185,7 +185,7 @@ test('runs of a dead node are taken back when one of them cannot be, and the nod
   expect(await reports(db)).toMatchObject([{ operation: 'reclaim', subject: bad.runId }])
 })
 
-test('runs whose time to wait is over end when one of them cannot', async () => {
+test('runs past their queueTimeout end when one of them cannot be ended', async () => {
   const { db } = await createTestDatabase()
   const tasks = await tasksInAgenda(db, { count: 10 })
   const [bad, ...others] = tasks as [TaskInAgenda, ...TaskInAgenda[]]
@@ -206,7 +206,7 @@ test('runs whose time to wait is over end when one of them cannot', async () => 
   expect(await reports(db)).toMatchObject([{ operation: 'expire', subject: bad.runId, taskId: bad.taskId }])
 })
 
-test('runs are told to stop for their successors when one of them cannot be told', async () => {
+test('runs are asked to stop for their held successors when one of them cannot be', async () => {
   const { db } = await createTestDatabase()
   const tasks = await tasksInAgenda(db, { count: 10 })
   await inProgress(db, tasks)
@@ -242,7 +242,7 @@ test('runs are told to stop for their successors when one of them cannot be told
   expect(await reports(db)).toMatchObject([{ operation: 'supersede', taskId: bad.taskId }])
 })
 
-test('what is to be done to other tasks is done when it cannot be done to one', async () => {
+test('duties of other tasks are carried out when the duty of one task fails', async () => {
   const { db } = await createTestDatabase()
   const [bad, good] = await Promise.all(
     (await tasksInAgenda(db, { count: 2 })).map(({ runId }) => dueRow(db, runId)),
@@ -264,7 +264,7 @@ test('what is to be done to other tasks is done when it cannot be done to one', 
   expect(await reports(db)).toMatchObject([{ operation: 'duty', subject: bad?.runId }])
 })
 
-test('the minutes after one that cannot be counted are counted', async () => {
+test('later minutes are tallied when one minute cannot be', async () => {
   const { db } = await createTestDatabase()
   const from = Math.floor(Date.now() / 60_000) * 60_000 - 5 * 60_000
   await db.run(sql`update tally_progress set counted_until = to_timestamp(${from}::float8 / 1000)`)
@@ -290,7 +290,7 @@ test('the minutes after one that cannot be counted are counted', async () => {
   ])
 })
 
-test('other redrives are taken on when one cannot be', async () => {
+test('other redrives are processed when one cannot be', async () => {
   const { db } = await createTestDatabase()
   const ids = [uuidv7(), uuidv7(), uuidv7()]
   for (const id of ids)
@@ -327,7 +327,7 @@ test('other redrives are taken on when one cannot be', async () => {
   expect(await reports(db)).toMatchObject([{ operation: 'redrive', subject: ids[0] }])
 })
 
-test('a row that is refused again and again rests longer each time, and what is not about a row is thrown', async () => {
+test('a row that is refused repeatedly rests longer each time, and an error not about a row is thrown', async () => {
   const { db } = await createTestDatabase()
   const subjectOf = (id: string) => ({ id })
   const aside = new SetAside<string>({ operation: 'fire', db, log: silentLogger(), subjectOf })

@@ -37,21 +37,24 @@ test.each<[string, Record<string, unknown>]>([
   ['a queue', {}],
   ['a queue, at most once', { onWorkerLoss: 'fail' }],
   ['a key of a queue', { concurrencyKey: 'customer' }],
-])('a task for %s that the node remembers and that is gone runs within seconds', async (_, fields) => {
-  const queue = `gone-${Object.keys(fields).length}-${Object.keys(fields)[0] ?? 'plain'}`
-  await create({ queue, ...fields, schedule: { type: 'once', at: '2099-01-01T00:00:00Z' } })
-  await remove(queue)
-  const id = await create({ queue, ...fields })
-  // One that starts now has not heard of the queue before.
-  const worker = await startTestNode(database, { roles: ['worker'], claimEveryMs: 50 })
+])(
+  'a task for %s that was removed but that the node still remembers runs within seconds',
+  async (_, fields) => {
+    const queue = `gone-${Object.keys(fields).length}-${Object.keys(fields)[0] ?? 'plain'}`
+    await create({ queue, ...fields, schedule: { type: 'once', at: '2099-01-01T00:00:00Z' } })
+    await remove(queue)
+    const id = await create({ queue, ...fields })
+    // One that starts now has not heard of the queue before.
+    const worker = await startTestNode(database, { roles: ['worker'], claimEveryMs: 50 })
 
-  await untilRun(id)
+    await untilRun(id)
 
-  expect(await db.run(sql`select name from queue where name = ${queue}`)).toEqual([{ name: queue }])
-  await worker.stop()
-})
+    expect(await db.run(sql`select name from queue where name = ${queue}`)).toEqual([{ name: queue }])
+    await worker.stop()
+  },
+)
 
-test('a worker that waits for runs of a queue that is removed gets what is created there later', async () => {
+test('a worker that waits on a removed queue gets runs that are created there later', async () => {
   const action = { type: 'handler', name: 'resize' }
   const worker = await aWorker(node.url, { handlers: ['resize'], queues: ['images'] })
   await create({ queue: 'images', action, schedule: { type: 'once', at: '2099-01-01T00:00:00Z' } })

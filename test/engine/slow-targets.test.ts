@@ -37,7 +37,7 @@ test('runs to a healthy target and runs without a call complete while every othe
   for (const target of broken) expect(await target.read()).toMatchObject({ underWay: 50, received: 50 })
 })
 
-test('what is over the limit of a target waits, claimed by nobody, and others pass it', async () => {
+test('runs over the limit of a target wait unclaimed, and runs to other targets pass them', async () => {
   const { db, node, targets } = await aNodeAndTargets()
   const [healthy, silent] = [await targets.open('healthy'), await targets.open('silent')]
   const held = await callAll(node, silent, TARGET_LIMIT + WAITING)
@@ -98,7 +98,7 @@ test('priority decides which target is called next when a node has no room for m
   expect((await targets.underWay()).mostUnderWay).toBe(4)
 })
 
-test('however many targets hang, calls are left for the others', async () => {
+test('however many targets hang, calls to other targets still start', async () => {
   const { db, node, targets } = await aNodeAndTargets({ maxCalls: 100 })
   const [healthy, ...broken] = [await targets.open('healthy'), ...(await targets.openMany('silent', 5))]
   for (const target of broken) await callAll(node, target, 60)

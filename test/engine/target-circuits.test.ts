@@ -19,7 +19,7 @@ const statesOf = async (ids: readonly string[]) => (await endsOf(db, ids)).map((
 
 const BROKEN: readonly TargetKind[] = ['refuses', 'resets', 'closes', 'unavailable', 'garbage']
 
-test('while a target is broken its runs wait, and complete when it is well again', async () => {
+test('runs wait while their target is broken, and complete when it works again', async () => {
   const targets = startTargets()
   // Side by side: each of them waits for its own target.
   await Promise.all(BROKEN.map(async (kind) => breakAndMend(kind, await targets.open(kind))))
@@ -44,7 +44,7 @@ async function breakAndMend(kind: TargetKind, target: Target): Promise<void> {
   expect(Math.max(...(await attemptsOf(ids))), kind).toBeLessThanOrEqual(3)
 }
 
-test('the runs of a target that is down try it one at a time', async () => {
+test('a target that is down is probed by one run at a time', async () => {
   const target = await startTargets().open('resets')
   const ids = await callAll(node, target, TASKS, { retry: { limit: 20, initial: '1ms', max: '1ms' } })
   await untilWaiting(db, ids, TASKS)
@@ -62,7 +62,7 @@ test('the runs of a target that is down try it one at a time', async () => {
   expect(attempts.reduce((sum, attempt) => sum + attempt, 0)).toBe(before + 2)
 })
 
-test('errors of an application count against their own task and stop no other path', async () => {
+test('errors of an application count against their own task and do not block other tasks', async () => {
   const target = await startTargets().open('fails')
   const failing = await callAll(node, target, TASKS, HASTY)
   await allEnded(db, failing)
@@ -77,7 +77,7 @@ test('errors of an application count against their own task and stop no other pa
   expect(await attemptsOf(others)).toEqual(others.map(() => 1))
 })
 
-test('a target that is down delays no run of another one, whatever they share', async () => {
+test('a target that is down delays no run to another target, even in a shared queue', async () => {
   const targets = startTargets()
   const [down, healthy] = [await targets.open('refuses'), await targets.open('healthy')]
   await node.request('PATCH', '/v1/queues/shared', { concurrencyLimit: 50 })

@@ -124,7 +124,7 @@ test('a paused queue keeps its runs that wait for a target until it is resumed',
   expect(await called()).toHaveLength(3)
 })
 
-test('runs that wait for a target are all called when a node stops and another one starts', async () => {
+test('all runs that wait for a target perform their calls after a node stops and another one starts', async () => {
   const other = await createTestDatabase()
   const first = await startTestNode(other, { shutdownGraceMs: 0 })
   const target = await startTargets().open('silent')

@@ -73,12 +73,12 @@ test.each<[string, { attempt: number; losses?: number }, Partial<TaskDefinition>
   expect(await lostIn(lost, definition)).toMatchObject(expected)
 })
 
-test('count goes by the retries of the run where its trigger names them', async () => {
+test('onWorkerLoss count uses the retry limit that the trigger sets for the run', async () => {
   expect(await lostIn({ attempt: 1 }, { onWorkerLoss: 'count' }, 0)).toMatchObject(ended('retry limit of 0'))
   expect(await lostIn({ attempt: 4 }, { onWorkerLoss: 'count' }, 9)).toMatchObject(again(1))
 })
 
-test('count holds for a definition that is told in brief', async () => {
+test('onWorkerLoss count applies to a definition that is read in its brief form', async () => {
   const definition: Partial<TaskDefinition> = {
     onWorkerLoss: 'count',
     retry: retry(0),

@@ -63,7 +63,7 @@ async function misses(id: string): Promise<void> {
     update shard set owner = null, fence = fence + 1, watched_until = now() - make_interval(hours => ${HOURS + 1}::integer)`)
 }
 
-test('a scheduler that makes up for 10 000 occurrences has turns for others meanwhile', async () => {
+test('a scheduler that catches up on 10 000 occurrences does not block the event loop', async () => {
   const id = await create()
 
   const { heldMs } = await watch(async () => {
@@ -75,7 +75,7 @@ test('a scheduler that makes up for 10 000 occurrences has turns for others mean
   expect(heldMs).toBeLessThan(MAX_HELD_MS)
 })
 
-test('an audit that puts back a task with 10 000 lost occurrences has turns for others meanwhile', async () => {
+test('an audit that restores a task with 10 000 lost occurrences does not block the event loop', async () => {
   const id = await create()
 
   const { heldMs } = await watch(async () => {

@@ -47,7 +47,7 @@ test.each<[string, string, () => string, string]>([
     () => `{"runs":[{"log":[${'{},'.repeat(400_000)}1]}]}`,
     '/runs/0/runId',
   ],
-])('%s are refused without holding anybody up', async (_, path, make, pointer) => {
+])('%s are refused without blocking the event loop', async (_, path, make, pointer) => {
   const body = make()
 
   const { result, heldMs, grewBytes } = await watch(() =>

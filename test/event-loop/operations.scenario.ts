@@ -178,7 +178,7 @@ const operations: Operation[] = [
   { name: 'the description of the API', act: () => send('GET', '/openapi.json') },
 ]
 
-describe('the process has a turn for others meanwhile', () => {
+describe('the event loop is not blocked by the largest input', () => {
   test.each(operations)('$name', async ({ status = 200, before, act }) => {
     await before?.()
 

@@ -21,7 +21,7 @@ const watch = async (query = '', headers: Record<string, string> = {}) => {
 }
 const about = (id: string) => (event: { subject?: string }) => event.subject === id
 
-test('a change on another node is told as a CloudEvent, and runs that end are not', async () => {
+test('a change on another node is streamed as a CloudEvent, and ends of runs are not', async () => {
   const source = await watch()
   const { body: task } = await node.request('POST', '/v1/tasks', { name: 'Told', ...SLEEP })
   const { body: run } = await node.request('POST', `/v1/tasks/${task.id}/trigger`)
@@ -45,7 +45,7 @@ test('a change on another node is told as a CloudEvent, and runs that end are no
   expect(source.events.filter(({ event }) => event.startsWith('belfry.run.'))).toEqual([])
 })
 
-test('an entry that is committed after a later one is told too, and a stream goes on where another stopped', async () => {
+test('an entry that commits after a later one is still streamed, and a stream resumes where another stopped', async () => {
   const source = await watch('&action=queue.pause')
   const record = (tx: Parameters<typeof recordChange>[0], id: string) =>
     recordChange(
@@ -69,7 +69,7 @@ test('an entry that is committed after a later one is told too, and a stream goe
   expect(told).toEqual(['late', 'early', 'meanwhile'])
 })
 
-test('a subscription gets the changes of its project in order, again until they are taken', async () => {
+test('a subscription delivers the changes of its project in order, repeated until accepted', async () => {
   let isTaking = false
   const sink = await startSink(() => ({ status: isTaking ? 200 : 500 }))
   const filter = { events: ['audit-log'], actions: ['queue.limit'] }
@@ -95,7 +95,7 @@ test('a subscription gets the changes of its project in order, again until they 
   expect(shown).toMatchObject({ state: 'active', held: [], filter })
 })
 
-test('lists that belong to other events are refused', async () => {
+test('a filter list that belongs to other events is refused', async () => {
   const wrong = await node.request('POST', '/v1/subscriptions', {
     url: 'http://127.0.0.1:1/',
     filter: { events: ['audit-log'], states: ['completed'] },

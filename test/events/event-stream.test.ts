@@ -30,7 +30,7 @@ const toldBy = ({ events }: EventSource): string[] =>
   events.flatMap(({ event, data }) => (event.startsWith('belfry.run.') ? [data.data.run.id] : []))
 const about = (id: string) => (data: { data: { run: { id: string } } }) => data.data.run.id === id
 
-test('the end of a run on another node is told, as a CloudEvent', async () => {
+test('the end of a run on another node is streamed as a CloudEvent', async () => {
   const source = await watch()
   const taskId = await create({ name: 'told', key: 'told', owner: 'ann', tags: ['a', 'b'], queue: 'mail' })
 
@@ -79,7 +79,7 @@ test('the end of a run on another node is told, as a CloudEvent', async () => {
   })
 })
 
-test('whoever comes again with the id of an event is told what came after it, by any node', async () => {
+test('a client that reconnects with an event id receives all later events, from any node', async () => {
   const taskId = await create()
   const source = await watch()
   const runs = [await trigger(taskId)]
@@ -100,7 +100,7 @@ test('whoever comes again with the id of an event is told what came after it, by
   expect(toldBy(byQuery)).toEqual(runs.slice(1))
 })
 
-test('a stream from an instant on tells what ended since', async () => {
+test('a stream from a given instant contains only runs that ended since', async () => {
   const taskId = await create()
   const before = await trigger(taskId)
   await ended(before)
@@ -113,7 +113,7 @@ test('a stream from an instant on tells what ended since', async () => {
   expect(toldBy(source)).not.toContain(before)
 })
 
-test('filters leave out what is not asked for', async () => {
+test('filters exclude events that do not match', async () => {
   const filters = ['state=cancelled', 'tag=red', 'owner=bob', 'queue=slow', 'type=sleep']
   const wanted = await create({ tags: ['red', 'blue'], owner: 'bob', queue: 'slow' })
   const other = await create({
@@ -139,7 +139,7 @@ test('filters leave out what is not asked for', async () => {
   expect(none && toldBy(none)).toEqual([])
 })
 
-test('an id from before history, or one that nobody has given, is answered with a gap', async () => {
+test('an id from before history, or an unknown one, is answered with a gap', async () => {
   const old = await watch(`?after=${new Date(Date.now() - 400 * DAY_MS).toISOString()}`)
   const strange = await watch('', { headers: { 'last-event-id': 'of another server' } })
 
@@ -150,7 +150,7 @@ test('an id from before history, or one that nobody has given, is answered with 
   expect((await strange.next('gap')).data).toMatchObject({ reason: 'position_unknown' })
 })
 
-test('a stream from before what the retention of its project has deleted begins with a gap', async () => {
+test('a stream from before the retained history of its project begins with a gap', async () => {
   await db.run(
     sql`insert into retention (project_id, history_from) select id, now() - interval '1 day' from project`,
   )
@@ -168,7 +168,7 @@ test('a stream from before what the retention of its project has deleted begins 
   expect(recent.events.map(({ event }) => event)).not.toContain('gap')
 })
 
-test('an id of a later history than this one, as from before a backup was restored, is a gap and no silence', async () => {
+test('an id from a later history, as after a backup was restored, is answered with a gap', async () => {
   const from = { xmax: 2 ** 40, fromUs: Date.now() * 1_000, pending: [] }
   const lastEventId = formatPosition({ from, to: null, at: null })
   const source = await watch('', { headers: { 'last-event-id': lastEventId } })
@@ -188,7 +188,7 @@ test.each(['after=yesterday', 'after=1.x', 'state=running', 'taskId=1', 'queue='
   },
 )
 
-test('a node that stops says so, and another one goes on', async () => {
+test('a node that stops says so in its streams, and another node continues them', async () => {
   const leaving = await startTestNode(database, { roles: 'api' })
   const source = await watch('', { node: leaving })
   const hello = await source.next('hello')

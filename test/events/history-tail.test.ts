@@ -59,7 +59,7 @@ async function readAll(start: EventPosition): Promise<{ ids: string[]; position:
   return { ids, position }
 }
 
-test('an end that is committed after later ones is told when it is', async () => {
+test('an end that commits after later ones is reported when it commits', async () => {
   const [early, late] = [await connect(), await connect()]
   const start = await theEnd()
   await early.query('begin')
@@ -76,7 +76,7 @@ test('an end that is committed after later ones is told when it is', async () =>
   expect(nothing.ids).toEqual([])
 })
 
-test('what was rolled back is never told', async () => {
+test('an end that was rolled back is never reported', async () => {
   const client = await connect()
   const start = await theEnd()
   await client.query('begin')
@@ -89,7 +89,7 @@ test('what was rolled back is never told', async () => {
   expect([...before.ids, ...after.ids]).toEqual([])
 })
 
-test('a transaction of somebody else that is left open holds nothing up', async () => {
+test('an open transaction of another client delays nothing', async () => {
   const [stranger, client] = [await connect(), await connect()]
   await stranger.query('begin')
   await stranger.query('select pg_current_xact_id()')
@@ -104,7 +104,7 @@ test('a transaction of somebody else that is left open holds nothing up', async 
   await stranger.query('rollback')
 })
 
-test('what a transaction wrote long before its commit is found by its number', async () => {
+test('a row that was written long before its commit is found by its transaction id', async () => {
   const [slow, quick] = [await connect(), await connect()]
   await slow.query('begin')
   await slow.query('select pg_current_xact_id()')
@@ -127,7 +127,7 @@ test('what a transaction wrote long before its commit is found by its number', a
   expect(after.ids).toEqual([old])
 })
 
-test('a run whose end could be stored only long after it happened is told', async () => {
+test('a run whose end is stored long after it happened is reported', async () => {
   const nodeId = await aNode(db)
   const tasks = await tasksInAgenda(db, { count: 2 })
   await db.run(sql`update agenda set state = 'running', fence = 1, worker_id = ${nodeId}, claimed_at = now()`)
@@ -153,7 +153,7 @@ test('a run whose end could be stored only long after it happened is told', asyn
   expect(read.ids.toSorted()).toEqual(tasks.map(({ runId }) => runId).toSorted())
 })
 
-test('ends of many writers that commit in any order are told once each, in pages, whoever reads', async () => {
+test('ends that many writers commit in any order are each reported once, in pages, to every reader', async () => {
   const writers = await Promise.all(Array.from({ length: 6 }, connect))
   const start = await theEnd()
   const stored: string[] = []
@@ -188,7 +188,7 @@ test('ends of many writers that commit in any order are told once each, in pages
   expect(told.toSorted()).toEqual(stored.toSorted())
 })
 
-test('those who follow together are told the same by one reader, also those who come later', async () => {
+test('concurrent and later followers share one reader and receive the same ends', async () => {
   const client = await connect()
   const tail = new HistoryTail({ db, log: silentLogger() })
   const stopFirst = await tail.follow()
@@ -210,7 +210,7 @@ test('those who follow together are told the same by one reader, also those who 
   stopSecond()
 })
 
-test('a position from before history, or from another one, is answered with a gap and with what there is', async () => {
+test('a position from before history, or from another history, is answered with a gap and the available rows', async () => {
   const client = await connect()
   const id = await end(client)
   const from = (xmax: number, ms: number) => ({
@@ -229,7 +229,7 @@ test('a position from before history, or from another one, is answered with a ga
 })
 
 test.each(['', '1', '1.', '2.a_b', '1.a_b.c', '1.a_b..d', '1.zzzzzzzzzzzz_1', '1.a_b.a_b.1_x', '1.a_b_c~'])(
-  'text that is no position is not taken for one: %j',
+  'text that is not a position is rejected: %j',
   (text) => {
     expect(parsePosition(text)).toBeNull()
   },

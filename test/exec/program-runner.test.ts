@@ -21,7 +21,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
   ): Promise<Outcome> =>
     runner.run({ type: 'exec', file: 'f', ...action }, new Map([['f', file], ...more]), attempt)
 
-  test('gets its arguments, environment, input and files, and leaves its output', async () => {
+  test('receives its arguments, environment, input and files, and its output is returned', async () => {
     const attempt = anAttempt()
     const script = 'echo "$1 $REGION"; cat; cat data/in.csv conf.ini; ./tool; echo done >&2'
     const files = [
@@ -48,7 +48,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     expect(attempt.written).toEqual({ stdout, stderr: 'done\n' })
   })
 
-  test('knows which run it is', async () => {
+  test('receives the ids of its run and task as variables', async () => {
     const { output } = (await run(sh('env | grep -E "^(BELFRY_|TRACEPARENT)" | sort'))) as { output: unknown }
 
     expect((output as { stdout: string }).stdout.trim().split('\n')).toEqual([
@@ -90,11 +90,11 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
       undefined,
       { kind: 'failed', retryable: true, error: { code: 'killed_by_signal', detail: { signal: 'SIGSEGV' } } },
     ],
-  ])('%s under %j', async (script, exitCodes, expected) => {
+  ])('the outcome of %s follows exit codes %j', async (script, exitCodes, expected) => {
     expect(await run(sh(script), exitCodes ? { exitCodes } : {})).toMatchObject(expected)
   })
 
-  test('that uses too much memory is out of memory', async () => {
+  test('that exceeds its memory limit fails as out_of_memory', async () => {
     const hungry = sh('a=x; while :; do a="$a$a$a$a"; done')
 
     expect(await run(hungry, { limits: { memory: '16MiB' } })).toMatchObject({
@@ -117,7 +117,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     ])
   })
 
-  test('that writes without end is stopped, and the end of what it wrote is kept', async () => {
+  test('that writes without end is stopped, and its output is truncated', async () => {
     const outcome = await run(sh('while :; do echo 0123456789012345678901234567890123456789; done'))
 
     expect(outcome).toMatchObject({ kind: 'failed', retryable: false, error: { code: 'too_much_output' } })
@@ -136,7 +136,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     expect(Number(withIt.output.stdout)).toBeGreaterThanOrEqual(2)
   })
 
-  test('is asked to end when its attempt is stopped, and tells what it did', async () => {
+  test('is asked to end when its attempt is stopped, and its output is returned', async () => {
     const controller = new AbortController()
     const attempt = anAttempt({ signal: controller.signal })
     const script = sh('trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.05; done')
@@ -189,7 +189,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     })
   })
 
-  test('leaves no secret in its output, also where what is kept begins inside of one', async () => {
+  test('has secrets redacted from its output, even where truncation splits one', async () => {
     const secret = 'correct-horse-battery-staple'
     const redactor = new Redactor(new Map([['PASSWORD', secret]]))
     const script = sh(
@@ -204,7 +204,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     expect(text).toContain('PASSWORD')
   })
 
-  test('that is no program, or one for another machine, fails for good', async () => {
+  test('that is not a program, or is for another architecture, fails permanently', async () => {
     const other = process.arch === 'x64' ? 'arm64' : 'x64'
 
     expect(await run(aProgram('just text'))).toMatchObject({
@@ -217,7 +217,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     })
   })
 
-  test('whose stored content is damaged, or that nobody has, may be tried again', async () => {
+  test('with damaged or missing content can be retried', async () => {
     const damaged = { ...sh('exit 0'), sha256: '0'.repeat(64) }
     const gone = {
       ...sh('exit 1'),
@@ -231,7 +231,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     expect(await run(gone)).toMatchObject({ retryable: true, error: { code: 'file_unavailable' } })
   })
 
-  test('that is a command must be allowed and be there', async () => {
+  test('that is a command must be allowed and must exist', async () => {
     const command = (path: string) =>
       runner.run({ type: 'exec', command: path, args: ['a'] }, new Map(), anAttempt())
 
@@ -246,7 +246,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     })
   })
 
-  test('that asks for the network fails where its operator does not allow it', async () => {
+  test('that needs the network fails if the worker does not allow it', async () => {
     const alone = await aRunner({ commands: ['/bin/echo'], allowsNetwork: false })
     const echo = (network: boolean) =>
       alone.run({ type: 'exec', command: '/bin/echo', network }, new Map(), anAttempt())
@@ -255,7 +255,7 @@ describe.runIf(process.platform === 'linux')('a program', async () => {
     expect(await echo(true)).toMatchObject({ retryable: true, error: { code: 'network_not_allowed' } })
   })
 
-  test('that is a command reads and writes where its operator says, and an uploaded program does not', async () => {
+  test('that is a command can use the shared folders of the worker, and an uploaded program cannot', async () => {
     const folder = await mkdtemp('/var/tmp/belfry-test-')
     whenDone(() => rm(folder, { recursive: true, force: true }))
     for (const [name, mode] of [

@@ -64,7 +64,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     expect(await ended(id)).toMatchObject({ state: 'completed', output: { rows: 17 }, error: null })
   })
 
-  test('may be the example', async () => {
+  test('can be the example folder-size.sh', async () => {
     const action = { type: 'exec', file: await aFile(node, readFileSync(EXAMPLE), 'folder-size.sh') }
     const { id } = await create({ action: { ...action, args: ['/program'] } })
     const failing = await create({ action: { ...action, args: ['/home'], exitCodes: { fail: [2] } } })
@@ -82,7 +82,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     })
   })
 
-  test('knows its run, gets its secret, and the log and the output do not tell it', async () => {
+  test('receives its run id and secret, and the secret is redacted from log and output', async () => {
     await node.request('PUT', '/v1/secrets/EXEC_TOKEN', { value: 'correct-horse-battery' })
     const action = await exec('echo "$BELFRY_RUN_ID $BELFRY_ATTEMPT"; echo "token=$TOKEN"; cat >&2', {
       env: { TOKEN: '{{secret.EXEC_TOKEN}}' },
@@ -100,7 +100,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     expect(log).toContain('everybody')
   })
 
-  test('retries an exit code, and fails for good where the task says so', async () => {
+  test('retries an exit code, or fails permanently if the task says so', async () => {
     const retried = await create({
       action: await exec('[ "$BELFRY_ATTEMPT" = 2 ] || exit 5; echo second'),
       retry: { limit: 1, initial: '10ms', max: '10ms' },
@@ -123,7 +123,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     expect(await ended(id)).toMatchObject({ state: 'completed', output: { stdout: 'hello\n', exitCode: 0 } })
   })
 
-  test('cannot ask for more than this server allows, in a new task or an edited one', async () => {
+  test('cannot exceed the limits of this server, when it is created or edited', async () => {
     const action = { type: 'exec', command: '/bin/echo' }
     const beyond = { ...action, limits: { memory: '1.5GiB', processes: 501, fileSize: '1MiB' } }
     const { id } = await create({ action, schedule: { type: 'manual' } })
@@ -151,7 +151,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     expect(elsewhere.status).toBe(201)
   })
 
-  test('keeps limits above maxima that were lowered since, until its action is changed', async () => {
+  test('keeps limits that exceed lowered maxima until its action is changed', async () => {
     const action = { type: 'exec', command: '/bin/echo', limits: { memory: '4GiB' } }
     const { id } = await create({ action, labels: ['large'], schedule: { type: 'manual' } })
 
@@ -163,7 +163,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     expect(await logOf(runId)).toContain('lowers limits of the task: memory 4GiB to 1GiB')
   })
 
-  test('waits where nobody offers its command, and why says so', async () => {
+  test('waits if no worker offers its command, and why explains it', async () => {
     const { id } = await create({ action: { type: 'exec', command: '/opt/nobody/has-this' } })
 
     const why = await eventually(async () => {
@@ -176,7 +176,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     expect(await latest(id)).toMatchObject({ state: 'pending', attempt: 0 })
   })
 
-  test('is cut off at its timeout, and the program is gone', async () => {
+  test('is stopped at its timeout, with its program', async () => {
     const mark = 'mark-of-a-program-that-takes-too-long'
     const { id } = await create({
       action: await exec('trap "" TERM; while :; do sleep 0.1; done', { args: [mark] }),
@@ -191,7 +191,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     expect(isRunning(mark)).toBe(false)
   })
 
-  test('has the limit of 20 minutes unless it says otherwise', async () => {
+  test('has a timeout of 20 minutes by default', async () => {
     const { id, timeout } = await create({ action: await exec('exit 0'), schedule: { type: 'manual' } })
 
     expect(id).toBeTruthy()
@@ -219,7 +219,7 @@ describe.runIf(process.platform === 'linux')('a task that runs a program', { tim
     expect(await ended(id)).toMatchObject({ state: 'completed', output: { stdout: 'late\n' } })
   })
 
-  test('has few places of its own, and other work does not wait for them', async () => {
+  test('uses few separate slots, and other tasks do not wait for them', async () => {
     const slow = await Promise.all(
       [1, 2, 3].map(async () => create({ action: await exec('while :; do sleep 0.1; done') })),
     )
@@ -241,7 +241,7 @@ const isOtherFileSystem = () =>
   existsSync(SHARED_MEMORY) && statSync(SHARED_MEMORY).dev !== statSync(tmpdir()).dev
 
 test.runIf(process.getuid?.() === 0 && isOtherFileSystem())(
-  'root does not copy programs, also where the cache is on a file system of its own',
+  'root does not copy programs, even if the cache is on a different file system',
   async () => {
     await ensureBubblewrap()
     const folder = mkdtempSync(join(SHARED_MEMORY, 'belfry-test-'))
@@ -262,7 +262,7 @@ test.runIf(process.getuid?.() === 0 && isOtherFileSystem())(
   },
 )
 
-test('a node on which programs are off takes no such run', async () => {
+test('a node with programs turned off claims no exec runs', async () => {
   const database = await createTestDatabase()
   const node = await startTestNode(database, { exec: 'off', execCommands: '/bin/echo' })
   const task = { action: { type: 'exec', command: '/bin/echo' } }

@@ -18,7 +18,7 @@ const CUTS = [0, 1, 2, 3, 4, 5, 6, 7]
 const RUNS = 60
 const PATIENT = ['--lease-ms', '600000']
 
-test('a claim cut at any millisecond and sent again answers the runs that it took', {
+test('a claim that is cut at any millisecond and sent again returns the runs that it took', {
   timeout: within(240_000),
 }, async () => {
   const { url } = await createTestDatabase()

@@ -167,7 +167,7 @@ const settled = (url: string, id: string, after: number) =>
     { withinMs: SETTLED_WITHIN_MS },
   )
 
-test('thirty minutes of outage: oracle, receiver and ledger agree, whatever the policy', {
+test('after a 30-minute outage oracle, receiver and ledger agree under every policy', {
   timeout: within(240_000),
 }, async () => {
   const overlap = 'allow'
@@ -272,7 +272,7 @@ test('thirty minutes of outage: oracle, receiver and ledger agree, whatever the 
   }
 })
 
-test('of a short outage the newest runs, whatever the policy, or all, and beside one that cannot be read', {
+test('after a short outage oracle, receiver and ledger agree, even beside a task that cannot be read', {
   timeout: within(240_000),
 }, async () => {
   // However long it takes to start a node on a busy machine, to this one it is a short outage.

@@ -44,7 +44,7 @@ const deliveries = (sink: Sink, count: number, behaviour: Record<string, number>
 const isRunning = (url: string) =>
   ask<{ count: number }>(url, "select count(*)::integer as count from agenda where state = 'running'")
 
-test('of a worker that is killed with 200 runs in hand every run is finished by another, once', {
+test('every run of a worker that is killed with 200 runs is finished once, by another worker', {
   timeout: within(240_000),
 }, async () => {
   const { url } = await createTestDatabase()
@@ -78,7 +78,7 @@ test('of a worker that is killed with 200 runs in hand every run is finished by 
   expect((await Promise.all(following.map(({ exited }) => exited))).map(({ code }) => code)).toEqual([0, 0])
 })
 
-test('a worker goes on through the death and return of the node it speaks to, and nothing is lost', {
+test('a worker survives the death and return of its node, and no run is lost', {
   timeout: within(240_000),
 }, async () => {
   const { url } = await createTestDatabase()
@@ -113,7 +113,7 @@ test('a worker goes on through the death and return of the node it speaks to, an
   expect((await worker.exited).code).toBe(0)
 })
 
-test('a handler that keeps its process busy costs no lease, any node can be asked, and a cancellation is told in time', {
+test('a handler that blocks its process keeps its lease, any node answers, and a cancel arrives in time', {
   timeout: within(240_000),
 }, async () => {
   const { url } = await createTestDatabase()

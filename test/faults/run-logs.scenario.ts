@@ -30,7 +30,7 @@ async function aRun(node: Belfry, name: string, payload: unknown): Promise<strin
   return run.id
 }
 
-test('of a node that is killed what was stored stays, and whoever followed goes on elsewhere without a gap', {
+test('stored log lines survive the death of a node, and a follower continues elsewhere without a gap', {
   timeout: within(180_000),
 }, async () => {
   const { url } = await createTestDatabase()
@@ -57,7 +57,7 @@ test('of a node that is killed what was stored stays, and whoever followed goes 
   await worker.exited
 })
 
-test('a handler that logs a gibibyte is neither slowed down nor lets memory grow, and its log says what is missing', {
+test('logging a gibibyte neither slows a handler nor grows memory, and the log reports what is missing', {
   timeout: within(180_000),
 }, async () => {
   const { url } = await createTestDatabase()

@@ -14,7 +14,7 @@ interface Told {
   readonly data: { readonly run: { readonly id: string; readonly scheduledFor: string } }
 }
 
-test('events are delivered by another node when the one that did so dies', { timeout: 240_000 }, async () => {
+test('another node delivers the events when the delivering node dies', { timeout: 240_000 }, async () => {
   const { url } = await createTestDatabase()
   const told: Told[] = []
   let hits = 0

@@ -39,7 +39,7 @@ async function aDownload(id: string) {
   }
 }
 
-test('an address is good for its own file, and for nothing else', async () => {
+test('an upload address is valid only for its file', async () => {
   const { uploadUrl } = await aWaitingFile(node)
   const other = await aWaitingFile(node)
   const token = new URL(uploadUrl).search
@@ -58,7 +58,7 @@ test('an address is good for its own file, and for nothing else', async () => {
   expect(empty.status).toBe(401)
 })
 
-test('an address ends, and a key still uploads', async () => {
+test('an upload address expires, and an API key still uploads', async () => {
   const { id } = await aWaitingFile(node)
   const token = await addresses.sign(UPLOAD, { subject: id, projectId }, Date.now() - 2_000)
 
@@ -71,7 +71,7 @@ test('an address ends, and a key still uploads', async () => {
   expect(open.status).toBe(200)
 })
 
-test('nobody without a key or a signature may upload or download, and viewers neither', async () => {
+test('uploads and downloads need a signature or a key, and the role viewer is not enough', async () => {
   const node = await startTestNode(await createTestDatabase(), { roles: 'api' })
   const { body: admin } = await node.request('POST', '/v1/keys', { name: 'admin', role: 'admin' })
   const asAdmin = { authorization: `Bearer ${admin.key}` }
@@ -88,7 +88,7 @@ test('nobody without a key or a signature may upload or download, and viewers ne
   expect((await download(node, path, asAdmin)).status).toBe(200)
 })
 
-test('an address ends with the key that it was made with', async () => {
+test('an upload address becomes invalid when the key that created it is revoked', async () => {
   const guarded = await startTestNode(await createTestDatabase(), { roles: 'api' })
   const asKey = (key: string) => ({ authorization: `Bearer ${key}` })
   const { body: admin } = await guarded.request('POST', '/v1/keys', { name: 'admin', role: 'admin' })
@@ -108,7 +108,7 @@ test('an address ends with the key that it was made with', async () => {
   expect(after).toMatchObject(signature('an API key that is no longer valid'))
 })
 
-test('a download is good for the attempt that it was signed for, and ends with it', async () => {
+test('a download address is valid only while its attempt lasts', async () => {
   const bytes = someBytes(1_000)
   const { runId, path } = await aDownload(await aFile(node, bytes))
 
@@ -124,7 +124,7 @@ test('a download is good for the attempt that it was signed for, and ends with i
   for (const refused of [taken, ended]) expect(refused).toMatchObject(signature('attempt that has ended'))
 })
 
-test('an address of a project that is archived uploads nothing', async () => {
+test('an upload address of an archived project is refused', async () => {
   await node.request('POST', '/v1/projects', { name: 'gone' })
   const { body } = await node.request('POST', '/v1/files', { name: 'a' }, { 'belfry-project': 'gone' })
   await node.request('DELETE', '/v1/projects/gone')
@@ -135,7 +135,7 @@ test('an address of a project that is archived uploads nothing', async () => {
   })
 })
 
-test('files of another project do not exist', async () => {
+test('files of another project are not found', async () => {
   await node.request('POST', '/v1/projects', { name: 'theirs' })
   const id = await aFile(node, someBytes(10))
   const theirs = { 'belfry-project': 'theirs' }
@@ -162,7 +162,7 @@ test('a node without a secrets key makes no file', async () => {
   expect(await keyless.db.run(sql`select id from file`)).toEqual([])
 })
 
-test('a node that lacks the key of an address says so', async () => {
+test('a node without the key of an address refuses it with that reason', async () => {
   const { id } = await aWaitingFile(node)
   const source = new KeySource({
     keys: Buffer.alloc(32, 'another').toString('base64'),

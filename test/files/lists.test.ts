@@ -40,7 +40,7 @@ test.each([['?name=a/b'], ['?sha256=ABC'], ['?state=gone'], ['?cursor=x'], ['?li
   },
 )
 
-test('a file that a task uses says so and is not deleted before the task', async () => {
+test('a file lists the tasks that use it and cannot be deleted before them', async () => {
   const id = await aFile(node, someBytes(10), 'used.sh')
   const taskId = await aManualTask(node, { name: 'backup' })
   await db.run(replaceFileUses(projectId, { taskId, fileIds: [id], version: 1 }))
@@ -66,7 +66,7 @@ const FILES = 100_000
 const CHUNKS = 20_000
 const query: FileQuery = { projectId, name: null, sha256: null, state: null, before: null, limit: 51 }
 
-test('a file behind a hundred thousand others is found by index, whatever the planner believes', async () => {
+test('queries among a hundred thousand files use indexes, even with outdated statistics', async () => {
   const sought = await aFile(node, Buffer.from('the one sought'), 'sought')
   const { id: waiting } = await aWaitingFile(node, { name: 'waiting' })
   await db.run(sql`analyze file, file_content, file_chunk`)

@@ -38,8 +38,8 @@ function beginUpload(address: string, total: number) {
 const stored = (at: FileNode, id: string, bytes: number) =>
   eventually(async () => (await at.request('GET', `/v1/files/${id}`)).body.receivedBytes === bytes)
 
-describe('a node that goes away', () => {
-  test('a node that is killed between chunks loses nothing that was stored, and another one continues', async () => {
+describe('a node that stops during an upload', () => {
+  test('loses no stored chunk when it is killed, and another node continues the upload', async () => {
     const args = ['--database-url', database.url, '--roles', 'api', '--port', '0']
     const doomed = await startBelfry(args, { env: { BELFRY_SECRETS_KEY: TEST_KEY } })
     const bytes = someBytes(4 * CHUNK_BYTES + 10)
@@ -59,7 +59,7 @@ describe('a node that goes away', () => {
     expect((await download(node, `/v1/files/${id}/content`)).bytes.equals(bytes)).toBe(true)
   })
 
-  test('a node that stops does not wait for uploads', async () => {
+  test('does not wait for the upload', async () => {
     const leaving = await startTestNode(database, { roles: 'api' })
     const bytes = someBytes()
     const { id, uploadUrl } = await aWaitingFile(leaving)
@@ -76,7 +76,7 @@ describe('a node that goes away', () => {
   })
 })
 
-test('a project has so many uploads at once on a node, downloads and other projects do not wait for them', async () => {
+test('the uploads of a project on a node are limited, without delaying downloads and other projects', async () => {
   const ready = await aFile(node, someBytes(10))
   await node.request('POST', '/v1/projects', { name: 'others' })
   const { body: other } = await node.request(
@@ -111,7 +111,7 @@ test('a project has so many uploads at once on a node, downloads and other proje
   expect(accepted).toBe(true)
 })
 
-test('a file that is deleted while it is uploaded is gone', async () => {
+test('an upload to a file that is deleted meanwhile gets 404', async () => {
   const { id, uploadUrl } = await aWaitingFile(node)
   const { sending, ended } = beginUpload(uploadUrl, 3 * CHUNK_BYTES)
   sending.write(someBytes(CHUNK_BYTES))
@@ -123,7 +123,7 @@ test('a file that is deleted while it is uploaded is gone', async () => {
   expect(await ended).toBe(404)
 })
 
-describe('the stored bytes of a project', () => {
+describe('the limit of stored bytes', () => {
   const asProject = { 'belfry-project': 'limited' }
   const limitTo = async (maxStoredBytes: number | null) => {
     const { status } = await node.request('PATCH', '/v1/projects/limited', { limits: { maxStoredBytes } })
@@ -132,7 +132,7 @@ describe('the stored bytes of a project', () => {
     await db.run(sql`update project_use set since = now() - interval '1 minute'`)
   }
 
-  test('an upload ends where the project is full, and continues once there is room', async () => {
+  test('an upload stops when the project is full, and continues once there is room', async () => {
     await node.request('POST', '/v1/projects', { name: 'limited' })
     await limitTo(4 * CHUNK_BYTES)
     const first = someBytes(2 * CHUNK_BYTES)
@@ -160,7 +160,7 @@ describe('the stored bytes of a project', () => {
     expect(resumed).toMatchObject({ status: 200, body: { state: 'ready', sha256: sha256(bytes) } })
   })
 
-  test('bytes that are shared count once, and uploads that run at once stay within the limit together', async () => {
+  test('shared bytes count once, and concurrent uploads together stay within the limit', async () => {
     await limitTo(null)
     const bytes = someBytes(2 * CHUNK_BYTES)
     const announced = { name: 'a', sha256: sha256(bytes), size: bytes.length }
@@ -185,7 +185,7 @@ describe('the stored bytes of a project', () => {
   })
 })
 
-test('a download of a file that is deleted meanwhile breaks off, and does not end as if it were whole', async () => {
+test('the download of a file that is deleted meanwhile fails instead of ending early', async () => {
   const bytes = someBytes(24 * 1024 * 1024)
   const id = await aFile(node, bytes)
   const answer = await fetch(`${node.url}/v1/files/${id}/content`)

@@ -23,7 +23,7 @@ const shown = async (id: string) => (await node.request('GET', `/v1/files/${id}`
 const contents = async () =>
   (await db.run(sql<{ id: string }>`select id from file_content where dropped_at is null`)).length
 
-test('a file is announced, uploaded without a key, and downloaded as it was', async () => {
+test('a file is created, uploaded without a key, and downloaded unchanged', async () => {
   const bytes = someBytes()
   const created = await node.request('POST', '/v1/files', { name: 'backup.sh' })
   const { id, uploadUrl } = created.body
@@ -49,7 +49,7 @@ test('a file is announced, uploaded without a key, and downloaded as it was', as
   })
 })
 
-test('what comes without a length is stored as well', async () => {
+test('an upload without a length is stored', async () => {
   const pieces = [10, CHUNK_BYTES, 1, 300_000, 77].map((length) => someBytes(length))
   const { id, uploadUrl } = await aWaitingFile(node)
 
@@ -60,7 +60,7 @@ test('what comes without a length is stored as well', async () => {
   expect((await download(node, `/v1/files/${id}/content`)).bytes.equals(bytes)).toBe(true)
 })
 
-test('an upload that breaks off continues where it was stored', async () => {
+test('an interrupted upload continues after the bytes that are stored', async () => {
   const bytes = someBytes()
   const { id, uploadUrl } = await aWaitingFile(node, { size: bytes.length, sha256: sha256(bytes) })
   await putAndBreak(node, uploadUrl, bytes, { stored: CHUNK_BYTES, id })
@@ -84,7 +84,7 @@ test('an upload that breaks off continues where it was stored', async () => {
   expect((await download(node, `/v1/files/${id}/content`)).bytes.equals(bytes)).toBe(true)
 })
 
-test('a file is uploaded in parts whose total is not known before the last', async () => {
+test('a file is uploaded in parts, and only the last one gives the total size', async () => {
   const parts = [CHUNK_BYTES, CHUNK_BYTES + 5, 100].map((length) => someBytes(length))
   const [first, second, last] = parts as [Buffer, Buffer, Buffer]
   const bytes = Buffer.concat(parts)
@@ -104,7 +104,7 @@ test('a file is uploaded in parts whose total is not known before the last', asy
   expect(answers.at(-1)?.body.sha256).toBe(sha256(bytes))
 })
 
-test('an upload of which only the end was lost is completed without a body', async () => {
+test('an upload whose bytes are all stored is completed by a request without a body', async () => {
   const bytes = someBytes(CHUNK_BYTES)
   const { id, uploadUrl } = await aWaitingFile(node)
   await put(node, uploadUrl, bytes, rangeOf(0, bytes, '*'))
@@ -127,7 +127,7 @@ test('an upload from the beginning replaces one that was interrupted', async () 
   expect(uploaded).toMatchObject({ status: 200, body: { sha256: sha256(bytes), size: bytes.length } })
 })
 
-test('of two uploads that continue one file at once, one is refused, and the file is whole', async () => {
+test('of several uploads that continue one file at once, exactly one succeeds', async () => {
   const bytes = someBytes(6 * CHUNK_BYTES)
   const { id, uploadUrl } = await aWaitingFile(node, { sha256: sha256(bytes) })
   await putAndBreak(node, uploadUrl, bytes, { stored: CHUNK_BYTES, id })
@@ -141,7 +141,7 @@ test('of two uploads that continue one file at once, one is refused, and the fil
   expect((await download(node, `/v1/files/${id}/content`)).bytes.equals(bytes)).toBe(true)
 })
 
-test('of two uploads from the beginning at once, one wins, and nothing is mixed', async () => {
+test('of two complete uploads to one file at once, exactly one succeeds', async () => {
   const [a, b] = [someBytes(6 * CHUNK_BYTES), someBytes(6 * CHUNK_BYTES)] as const
   const { id, uploadUrl } = await aWaitingFile(node)
 
@@ -152,7 +152,7 @@ test('of two uploads from the beginning at once, one wins, and nothing is mixed'
   expect([sha256(a), sha256(b)]).toContain(sha256(bytes))
 })
 
-test('a file with bytes that the project has shares them, whether they are announced or not', async () => {
+test('files with the same bytes share one copy, with or without an announced hash', async () => {
   const bytes = someBytes()
   const first = await aFile(node, bytes)
   const before = await contents()
@@ -210,7 +210,7 @@ test('a wrong hash or size is refused, and the upload starts over', async () => 
   expect(await put(node, uploadUrl, bytes)).toMatchObject({ status: 200, body: { state: 'ready' } })
 })
 
-test('an empty file is refused, however it is sent', async () => {
+test('an empty file is refused, with or without a length', async () => {
   const { id, uploadUrl } = await aWaitingFile(node)
 
   const empty = await put(node, uploadUrl, Buffer.alloc(0))
@@ -221,7 +221,7 @@ test('an empty file is refused, however it is sent', async () => {
   expect(await shown(id)).toMatchObject({ state: 'waiting', receivedBytes: 0 })
 })
 
-test('a file that is too large is refused: as announced, by its length, or when it arrives', async () => {
+test('a file that is too large is refused by its announced size, its length or its content', async () => {
   const most = 3 * 1024 * 1024
   const { id, uploadUrl } = await aWaitingFile(node)
 
@@ -285,7 +285,7 @@ test.each([
   expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/name' }] } })
 })
 
-test('names may be in any script, and come back as they were', async () => {
+test('names can be in any script and are returned unchanged', async () => {
   const name = 'Übersicht 報告 ✓.tar.gz'
   const id = await aFile(node, Buffer.from('x'), name)
 
@@ -311,7 +311,7 @@ test('a part of a file is downloaded by its range', async () => {
   expect([nothing.status, nothing.bytes.length]).toEqual([200, bytes.length])
 })
 
-test('a file that waits cannot be downloaded', async () => {
+test('a file that is not uploaded cannot be downloaded', async () => {
   const { id } = await aWaitingFile(node)
 
   const { status, bytes } = await download(node, `/v1/files/${id}/content`)

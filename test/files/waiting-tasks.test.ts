@@ -43,7 +43,7 @@ async function aWait(fields: object = {}, more: object = {}) {
   return { id: body.id as string, file, created: body }
 }
 
-test('a task whose file is there is scheduled like any other, and the file is in use', async () => {
+test('a task whose file is ready is scheduled at once, and the file is in use', async () => {
   const file = await aFile(node, someBytes(100))
 
   const { status, body } = await create({ name: 'nightly', action: exec(file), schedule: HOURLY })
@@ -54,7 +54,7 @@ test('a task whose file is there is scheduled like any other, and the file is in
   expect(refused.body.detail).toContain('nightly')
 })
 
-test('a file that the project does not have is refused where it is named, and nothing is stored', async () => {
+test('an unknown file is refused at its field, and nothing is stored', async () => {
   const file = await aFile(node, someBytes(100))
   const files = [
     { path: 'a', file },
@@ -76,7 +76,7 @@ test('a file that the project does not have is refused where it is named, and no
   expect((await node.request('GET', '/v1/tasks?q=unknown')).body.items).toEqual([])
 })
 
-test('a task waits for its file, says so, and runs at once when it arrives', async () => {
+test('a task waits for its file, names it as the reason, and is due at once when it arrives', async () => {
   const { id, file, created } = await aWait({ name: 'as soon as it is there' })
 
   const before = await why(id)
@@ -99,7 +99,7 @@ test('a task waits for its file, says so, and runs at once when it arrives', asy
   expect(await shown(id)).toMatchObject({ state: 'scheduled', pausedAt: null, pauseReason: null })
 })
 
-test('a task that was created paused stays so when its file arrives, and waits for it when it is resumed before', async () => {
+test('a task created paused stays paused when its file arrives, and waits for it if resumed earlier', async () => {
   const [early, late] = [await aWait({ paused: true }), await aWait({ paused: true })]
 
   await upload(early.file)
@@ -115,7 +115,7 @@ test('a task that was created paused stays so when its file arrives, and waits f
   expect(await historyOf(db, late.id)).toEqual([])
 })
 
-test('its time waiting is not counted as being late', async () => {
+test('the time that a task waits for its file is not lateness', async () => {
   const { id, file } = await aWait({ schedule: { type: 'once', at: iso(Date.now() - 5 * MINUTE) } })
 
   await upload(file)
@@ -134,7 +134,7 @@ test('a one-off in the future keeps its instant', async () => {
   expect(await shown(id)).toMatchObject({ state: 'scheduled', nextFireAt: at })
 })
 
-test('what comes due before the file is there is skipped, and the task goes on with the next occurrence', async () => {
+test('occurrences due before the file arrives are skipped, and the task continues with the next one', async () => {
   const anchor = Date.now() - 60 * MINUTE
   const schedule = { type: 'every', interval: '1s', anchor: iso(anchor) }
   const { id, file } = await aWait({ schedule, maxRuns: 10 })
@@ -152,7 +152,7 @@ test('what comes due before the file is there is skipped, and the task goes on w
   expect((await node.request('GET', `/v1/tasks/${id}/ledger`)).body).toMatchObject({ isInOrder: true })
 })
 
-test('it waits for every file that it names', async () => {
+test('a task waits for every file that it names', async () => {
   const data = await aWaitingFile(node, { name: 'data.csv' })
   const { id, file } = await aWait({ schedule: HOURLY }, { files: [{ path: 'data.csv', file: data.id }] })
 
@@ -164,7 +164,7 @@ test('it waits for every file that it names', async () => {
   expect((await shown(id)).state).toBe('scheduled')
 })
 
-test('nothing runs it meanwhile: it is neither triggered, backfilled nor resumed', async () => {
+test('a task that waits for its file cannot be triggered, backfilled or resumed', async () => {
   const { id, file } = await aWait({ schedule: HOURLY })
 
   const refusals = [
@@ -178,7 +178,7 @@ test('nothing runs it meanwhile: it is neither triggered, backfilled nor resumed
   expect(await agendaOf(db, id)).toEqual([])
 })
 
-test('a user can pause it, and it then waits for the user and for the file', async () => {
+test('a user can pause a waiting task, which then needs both the file and the user to continue', async () => {
   const { id, file } = await aWait({ schedule: HOURLY })
   const paused = (await act(id, 'pause', { reason: 'a holiday' })).body
 
@@ -207,7 +207,7 @@ test('a one-off that is paused after its instant has passed is recorded as skipp
   expect((await shown(id)).state).toBe('finished')
 })
 
-test('an edit to a file that is there lets it go on, and one to another that is not keeps it waiting', async () => {
+test('a waiting task continues after an edit to a ready file, and waits on after one to a missing file', async () => {
   const { id } = await aWait({ name: 'edited' })
   const other = await aWaitingFile(node, { name: 'restore.sh' })
   const ready = await aFile(node, someBytes(100))
@@ -225,7 +225,7 @@ test('an edit to a file that is there lets it go on, and one to another that is 
   expect(await historyOf(db, id)).toEqual([])
 })
 
-test('an edit to a file that is not there makes a task wait', async () => {
+test('a task waits after an edit to a file that is not uploaded', async () => {
   const ready = await aFile(node, someBytes(100))
   const task = (await create({ action: exec(ready), schedule: HOURLY })).body
   const next = await aWaitingFile(node, { name: 'next.sh' })
@@ -252,7 +252,7 @@ test('a file that an earlier version named can be deleted, and that version can 
   expect(restored.body.detail).toContain('which is not a file of this project')
 })
 
-test('a task that waits keeps its file from being deleted; one that was deleted does not', async () => {
+test('the file of a waiting task can be deleted only after the task', async () => {
   const { id, file } = await aWait({ schedule: HOURLY })
 
   const refused = await node.request('DELETE', `/v1/files/${file.id}`)
@@ -262,7 +262,7 @@ test('a task that waits keeps its file from being deleted; one that was deleted 
   expect([refused.status, deleted.status]).toEqual([409, 204])
 })
 
-test('many tasks that wait for one file all go on', async () => {
+test('all of many tasks that wait for one file continue when it arrives', async () => {
   const file = await aWaitingFile(node)
   const tasks = Array.from({ length: 250 }, () => ({
     action: exec(file.id),
@@ -283,7 +283,7 @@ test('many tasks that wait for one file all go on', async () => {
   expect(await count()).toBe(0)
 })
 
-test('whichever of an upload, an edit and a pause comes first, nothing is left waiting for a file that is there', async () => {
+test('concurrent uploads, edits and pauses leave no task waiting for a file that is ready', async () => {
   for (let i = 0; i < 10; i++) {
     const { id, file } = await aWait({ schedule: HOURLY })
 
@@ -310,7 +310,7 @@ test('whichever of an upload, an edit and a pause comes first, nothing is left w
   }
 })
 
-test('a repeated request gets the same answer, also about a task that waits', async () => {
+test('a repeated request gets the same answer, also for a waiting task', async () => {
   const file = await aWaitingFile(node)
   const headers = { 'idempotency-key': 'wait-once' }
   const task = { action: exec(file.id) }

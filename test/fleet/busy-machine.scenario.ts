@@ -8,7 +8,9 @@ import { aLabel, aScript, aTask, ended, isRunning, startServer, startWorker } fr
 /** Longer than a runner is sure of its lease, which is three quarters of 15 s by default. */
 const UNSCHEDULED_MS = 12_000
 
-test('a runner that got no processor for most of the lease goes on', { timeout: 240_000 }, async () => {
+test('a runner that gets no processor time for most of its lease continues', {
+  timeout: 240_000,
+}, async () => {
   const server = await startServer([])
   const label = aLabel()
   const mark = `mark-${label}`

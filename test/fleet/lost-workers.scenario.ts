@@ -39,26 +39,30 @@ const STEPS: readonly { name: string; withheld: Withheld; begins: boolean; isLef
   { name: 'before the report', withheld: 'report', begins: true, isLeftRunning: false },
 ]
 
-test.concurrent.each(STEPS)('a worker killed $name loses nothing', { timeout: 240_000 }, async (step) => {
-  const label = aLabel()
-  const mark = `mark-${label}`
-  const gateway = await startGateway(server.url, step.withheld)
-  const victim = await startWorker(gateway.url, { args: ['--label', label] })
-  const taskId = await aProgram(label, [step.isLeftRunning ? 'stay' : 'end', mark])
-  await (step.isLeftRunning ? eventually(async () => isRunning(mark)) : gateway.withheld)
+test.concurrent.each(STEPS)(
+  'the run of a worker killed $name completes on another worker',
+  { timeout: 240_000 },
+  async (step) => {
+    const label = aLabel()
+    const mark = `mark-${label}`
+    const gateway = await startGateway(server.url, step.withheld)
+    const victim = await startWorker(gateway.url, { args: ['--label', label] })
+    const taskId = await aProgram(label, [step.isLeftRunning ? 'stay' : 'end', mark])
+    await (step.isLeftRunning ? eventually(async () => isRunning(mark)) : gateway.withheld)
 
-  victim.kill('SIGKILL')
-  const killedAt = performance.now()
-  await victim.exited
-  const heir = await startWorker(server.url, { args: ['--label', label] })
-  const run = await ended(server, taskId, 120_000)
+    victim.kill('SIGKILL')
+    const killedAt = performance.now()
+    await victim.exited
+    const heir = await startWorker(server.url, { args: ['--label', label] })
+    const run = await ended(server, taskId, 120_000)
 
-  tell(`killed ${step.name}: completed elsewhere after ${seconds(performance.now() - killedAt)}`)
-  await expectOneLoss(run)
-  expect(await workerName(run)).toContain(`/${heir.pid}`)
-  expect(attemptsOf(await linesOf(run))).toEqual(step.begins ? [1, 2] : [2])
-  await expectNeverTwice(run)
-})
+    tell(`killed ${step.name}: completed elsewhere after ${seconds(performance.now() - killedAt)}`)
+    await expectOneLoss(run)
+    expect(await workerName(run)).toContain(`/${heir.pid}`)
+    expect(attemptsOf(await linesOf(run))).toEqual(step.begins ? [1, 2] : [2])
+    await expectNeverTwice(run)
+  },
+)
 
 test('a worker that hangs past its lease changes nothing when it wakes up', {
   timeout: 240_000,
@@ -92,7 +96,7 @@ test('a worker that hangs past its lease changes nothing when it wakes up', {
   expect(await latestRun(server, taskId)).toEqual(run)
 })
 
-test('a command that is installed later is found, and one that is removed is not asked for', {
+test('a command that is installed later is found, and a removed one is no longer offered', {
   timeout: 240_000,
 }, async () => {
   // What lies beneath /dev is not to be seen in a sandbox.

@@ -49,7 +49,7 @@ test('a program runs on a remote worker, from its upload to its output', { timeo
   })
 })
 
-test('a program sees neither the token nor the addresses that it was fetched with', {
+test('a program sees neither the attempt token nor the addresses of its files', {
   timeout: 120_000,
 }, async () => {
   const label = aLabel()
@@ -143,7 +143,7 @@ test('a program is stopped at the timeout of its task', { timeout: 120_000 }, as
   expect(isRunning(mark)).toBe(false)
 })
 
-test('a worker that is asked to stop lets its program finish, and leaves', { timeout: 120_000 }, async () => {
+test('a worker that is asked to stop lets its program finish, and exits', { timeout: 120_000 }, async () => {
   const label = aLabel()
   const worker = await startWorker(server.url, { args: ['--label', label] })
   const mark = `mark-${label}`

@@ -57,7 +57,7 @@ test('a worker provides the functions of a module as handlers', { timeout: 120_0
   })
 })
 
-test('a module without functions is refused before anything else', { timeout: 120_000 }, async () => {
+test('a module that exports no functions is refused', { timeout: 120_000 }, async () => {
   const module = join(aDirectory(), 'empty.mjs')
   writeFileSync(module, 'export const answer = 42')
 
@@ -67,7 +67,7 @@ test('a module without functions is refused before anything else', { timeout: 12
   expect(stderr).toContain('exports no functions; each function that it exports is a handler.')
 })
 
-test('a worker whose version is too old is told so and ends', { timeout: 120_000 }, async () => {
+test('a worker with an outdated version is refused and exits', { timeout: 120_000 }, async () => {
   const old = aDirectory()
   writeFileSync(join(old, 'package.json'), '{"name": "belfry", "version": "0.1.9", "type": "module"}')
   mkdirSync(join(old, 'dist'))
@@ -84,7 +84,7 @@ test('a worker whose version is too old is told so and ends', { timeout: 120_000
   )
 })
 
-test('the token of an attempt is good for that attempt, and for nothing else', {
+test('the token of an attempt is valid only for that attempt', {
   timeout: 120_000,
 }, async () => {
   const [label, project] = [aLabel(), 'other']

@@ -10,7 +10,7 @@ import { type IdentityProvider, startIdentityProvider } from '../support/identit
 import { aDirectory } from '../support/process.ts'
 import { follow, freePorts } from './reader.ts'
 
-test('the guide to a first task works as it stands on the page', { retry: 0 }, async () => {
+test('the guide to a first task works as written', { retry: 0 }, async () => {
   const home = aDirectory()
   const dataDir = join(home, 'data')
 
@@ -22,7 +22,7 @@ test('the guide to a first task works as it stands on the page', { retry: 0 }, a
   })
 })
 
-test('the guide to a cluster works as it stands on the page', { retry: 0 }, async () => {
+test('the guide to a cluster works as written', { retry: 0 }, async () => {
   const { url, drop } = await makeDatabase({ empty: true })
   onTestFinished(drop)
 
@@ -33,7 +33,7 @@ test('the guide to a cluster works as it stands on the page', { retry: 0 }, asyn
   })
 })
 
-test('the guide to company accounts works as it stands on the page', { retry: 0 }, async () => {
+test('the guide to company accounts works as written', { retry: 0 }, async () => {
   const { url, drop } = await makeDatabase({ empty: true })
   onTestFinished(drop)
   const [port = 0] = await freePorts(1)
@@ -56,7 +56,7 @@ async function signInWith(browser: CookieClient, provider: IdentityProvider): Pr
   await browser.fetch(returned.pathname + returned.search)
 }
 /** The page names files of its own; here everything else stays on this machine. */
-test('the guide to a network works as it stands on the page', { retry: 0 }, async () => {
+test('the guide to a network works as written', { retry: 0 }, async () => {
   const home = aDirectory()
 
   await follow(read('docs/guides/put-it-on-a-network.md'), {
@@ -68,7 +68,7 @@ test('the guide to a network works as it stands on the page', { retry: 0 }, asyn
 })
 
 test.runIf(process.platform === 'linux')(
-  'the guide to replacing cron works as it stands on the page',
+  'the guide to replacing cron works as written',
   { retry: 0 },
   async () => {
     await ensureBubblewrap()

@@ -18,7 +18,7 @@ const blocks = FILES.filter((path) => /^docs\/guides\/.+\.md$/.test(path)).flatM
     .map((block) => ({ path, ...block })),
 )
 
-test('code for other products parses', async () => {
+test('example code for other products parses', async () => {
   expect(blocks.length).toBeGreaterThan(0)
   for (const { path, line, text, language } of blocks)
     await expect(
@@ -30,7 +30,7 @@ test('code for other products parses', async () => {
 const isInstalled = ({ name }: Block) =>
   ['bullmq', 'pg-boss'].includes(name ?? '') && existsSync(join(PEERS, name ?? ''))
 
-test.skipIf(!blocks.some(isInstalled))('code for products that are installed fits their types', () => {
+test.skipIf(!blocks.some(isInstalled))('example code for installed products passes type checking', () => {
   const folder = aDirectory()
   symlinkSync(PEERS, join(folder, 'node_modules'))
   for (const { path, line, text, language } of blocks.filter(isInstalled))

@@ -7,7 +7,7 @@ import { follow } from './reader.ts'
 const page = (...lines: string[]) => lines.join('\n').replaceAll('~~~', '```')
 const read = (...lines: string[]) => follow(page(...lines), { home: aDirectory() })
 
-test('a page that is right is followed to its end, with placeholders for what differs', async () => {
+test('a correct page is followed to its end, and varying output matches placeholders', async () => {
   await read(
     'Save this as `greet.mjs`:',
     '',

@@ -30,6 +30,6 @@ beforeAll(async () => {
   }
 })
 
-test.each(PAGES)('the guide %s works as it stands on the page', { retry: 0 }, async (name) => {
+test.each(PAGES)('the guide %s works as written', { retry: 0 }, async (name) => {
   await follow(read(`docs/guides/${name}.md`), { home: aDirectory(), server: server.url })
 })

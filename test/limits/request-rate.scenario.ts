@@ -90,7 +90,7 @@ const leases = async () => {
   return row?.count ?? 0
 }
 
-test('a project at many times its rate gets its rate, however its requests are spread', async () => {
+test('a project far over its rate gets its rate, however its requests are spread over nodes', async () => {
   const { body } = await (pools[0] as Pool).request({
     method: 'PATCH',
     path: '/v1/projects/default',
@@ -119,7 +119,7 @@ test('a project at many times its rate gets its rate, however its requests are s
   }
 }, 300_000)
 
-test('nobody is refused who stays below the rate, evenly or not', async () => {
+test('no request below the rate is refused, whether spread evenly or not', async () => {
   for (const shares of [
     [34, 33, 33],
     [70, 20, 10],

@@ -23,7 +23,7 @@ async function examine(
   return { code, found: new Map(findings.map((finding) => [finding.check, finding])) }
 }
 
-test('a pooler of transactions is refused until Belfry is told, and nothing is left in its sessions', async () => {
+test('a transaction pooler is refused without --database-pooling, and its sessions stay clean', async () => {
   const { url } = await createTestDatabase()
   const pooler = await startPgBouncer(url)
 
@@ -45,7 +45,7 @@ test('a pooler of transactions is refused until Belfry is told, and nothing is l
   expect(await leftBehind(pooler.url)).toEqual([])
 })
 
-test('a pooler of statements is refused whatever Belfry is told', async () => {
+test('a statement pooler is refused with any setting', async () => {
   const { url } = await createTestDatabase()
   const pooler = await startPgBouncer(url, { poolMode: 'statement' })
 
@@ -56,7 +56,7 @@ test('a pooler of statements is refused whatever Belfry is told', async () => {
   }
 })
 
-test('a pooler of sessions is as good as none, wake-ups included', async () => {
+test('a session pooler works like a direct connection, including wake-ups', async () => {
   const { url } = await createTestDatabase()
   const pooler = await startPgBouncer(url, { poolMode: 'session', poolSize: 60 })
 
@@ -71,7 +71,7 @@ test('a pooler of sessions is as good as none, wake-ups included', async () => {
   expect(status).toBe(201)
 })
 
-test('a session that a pooler hands on as it was left is no trouble', async () => {
+test('a session that a pooler passes on without a reset works', async () => {
   const { url } = await createTestDatabase()
   const pooler = await startPgBouncer(url, { poolMode: 'session', poolSize: 1, resets: false })
 
@@ -83,7 +83,7 @@ test('a session that a pooler hands on as it was left is no trouble', async () =
   }
 })
 
-test('doctor and start say what a pooler of transactions means for wake-ups', async () => {
+test('doctor and start report what a transaction pooler means for wake-ups', async () => {
   const { url } = await createTestDatabase()
   const pooler = await startPgBouncer(url)
   const through = ['--database-url', pooler.url, ...TRANSACTIONS]
@@ -109,7 +109,7 @@ test('doctor and start say what a pooler of transactions means for wake-ups', as
   expect(belfry.stdout).toMatch(/wake-ups {3}heard at .*, after \d+ ms/)
 })
 
-test('an address at which wake-ups can never be heard is refused', async () => {
+test('a direct URL at which wake-ups never arrive is refused', async () => {
   const { url } = await createTestDatabase()
   const pooler = await startPgBouncer(url)
   const through = ['--database-url', pooler.url, ...TRANSACTIONS]
@@ -131,7 +131,7 @@ test('an address at which wake-ups can never be heard is refused', async () => {
   }
 })
 
-test('an address for listening that is down keeps nobody from starting', async () => {
+test('a node starts although its direct URL is unreachable', async () => {
   const { url } = await createTestDatabase()
   const pooler = await startPgBouncer(url)
 
@@ -143,7 +143,7 @@ test('an address for listening that is down keeps nobody from starting', async (
   expect(belfry.stdout).toContain('wake-ups   not received at 127.0.0.1:1/belfry yet')
 })
 
-test('migrate works through a pooler in transaction mode, also when several do so at once', async () => {
+test('migrate works through a transaction pooler, even when several run at once', async () => {
   const { url } = await createTestDatabase({ empty: true })
   const pooler = await startPgBouncer(url)
   const flags = ['--database-url', pooler.url, ...TRANSACTIONS]

@@ -138,7 +138,7 @@ test.each([
     (url: string) => ['--database-direct-url', url],
     { p50: 200, max: 5_000 },
   ],
-])('what one node creates the other starts soon, %s', async (how, more, bound) => {
+])('a task created on one node soon starts on the other, %s', async (how, more, bound) => {
   const { url, one, other } = await twoNodes(more)
   const otherId = await nodeIdOf(url, other)
   const ids: string[] = []
@@ -160,7 +160,7 @@ test.each([
   expect(elsewhere.max).toBeLessThan(bound.max)
 })
 
-test('a node that is killed loses its runs to the other', async () => {
+test('the runs of a killed node are taken over by the other', async () => {
   const count = 20
   const sink = await startSink()
   const { url } = await createTestDatabase()
@@ -220,7 +220,7 @@ const oneOffs = (sink: Sink, from: number): Wanted[] =>
 test.each([
   ['restarted', 'SIGTERM'],
   ['killed', 'SIGKILL'],
-] as const)('while the pooler is %s in mid-load nothing is lost or doubled', async (how, signal) => {
+] as const)('while the pooler is %s under load no run is lost or repeated', async (how, signal) => {
   const { url, pooler, one, other } = await twoNodes(() => [])
   const sink = await startSink()
   const clients = [new Client(one.url), new Client(other.url)]

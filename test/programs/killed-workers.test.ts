@@ -12,7 +12,7 @@ import { cgroupsOf, processesWith, startWorker, USERS } from './support/grounds.
 const STAYING =
   'trap "" TERM HUP INT; (setsid sh -c "trap \\"\\" TERM HUP; while :; do sleep 1; done" &); echo up; while :; do sleep 1; done'
 
-describe.runIf(process.platform === 'linux').each(USERS)('a worker of $user that is killed', ({ uid }) => {
+describe.runIf(process.platform === 'linux').each(USERS)('a killed worker of $user', ({ uid }) => {
   test.each(['bubblewrap', 'none'] as const)('leaves no program behind (%s)', async (kind) => {
     const mark = randomUUID()
     const worker = await startWorker(uid, kind)
@@ -44,7 +44,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a worker of $user that
     await eventually(async () => isOver(pid))
   })
 
-  test('leaves no program behind at whatever moment that happens', async () => {
+  test('leaves no program behind, at whatever moment it is killed', async () => {
     const mark = randomUUID()
     for (const afterMs of [0, 5, 10, 20, 30]) {
       const worker = await startWorker(uid)
@@ -58,7 +58,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a worker of $user that
     await eventually(async () => processesLeftBehind().length === 0)
   })
 
-  test('leaves a program that nothing holds, which the next one ends', async () => {
+  test('can leave a detached program without a sandbox, which the next worker ends', async () => {
     const mark = randomUUID()
     const worker = await startWorker(uid, 'none')
     const running = worker.start({
@@ -76,7 +76,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a worker of $user that
     await eventually(async () => processesWith(mark).length === 0)
   })
 
-  test('leaves files and cgroups that the next one removes', async () => {
+  test('leaves files and cgroups that the next worker removes', async () => {
     const worker = await startWorker(uid)
     const running = worker.start({ sh: STAYING })
     running.outcome.catch(() => undefined)

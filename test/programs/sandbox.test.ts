@@ -29,7 +29,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
     worker = await startWorker(uid)
   })
 
-  test('is told its arguments, environment and input, and its output and exit code are told', async () => {
+  test('receives its arguments, environment and input, and returns its output and exit code', async () => {
     const { end, stdout, stderr } = await worker.run({
       sh: 'echo "$#: $1, $2"; echo "$GREETING" >&2; cat; exit 7',
       args: ['a b', '$(id)'],
@@ -102,7 +102,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
     expect(readFileSync(source, 'utf8')).toBe('#!/bin/sh\necho ran\n')
   })
 
-  test('can be a command of the machine, wherever that is', async () => {
+  test('can be a command of the machine, in any directory', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'belfry-commands-'))
     whenDone(() => rmSync(folder, { recursive: true }))
     chmodSync(folder, 0o755)
@@ -116,7 +116,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
     expect(ofSystem.stdout.toString()).toBe('hello\n')
   })
 
-  test('sees the network of the machine only when it asks for it', async () => {
+  test('reaches the network of the machine only if it asks for it', async () => {
     const server = createServer((_, response) => response.end('reached'))
     await listening(server, { host: '127.0.0.1', port: 0 })
     const { port } = server.address() as AddressInfo
@@ -129,7 +129,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
     expect(withNetwork.stdout.toString()).toBe('reached')
   })
 
-  test('has the network of the machine with all that listens there when it asks for it, and nothing else of the machine', async () => {
+  test('with network access reaches every port of the machine, but not its files and processes', async () => {
     const hidden = join(aFolder(), 'socket')
     const [any, own, named, abstract] = [createServer(), createServer(), createServer(), createServer()]
     await listening(any, { host: '::', port: 0 })
@@ -172,7 +172,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
     ])
   })
 
-  test('is asked to stop, and may finish what it is doing', async () => {
+  test('receives SIGTERM when it is stopped, and may finish its work', async () => {
     const running = worker.start({
       sh: 'trap "echo tidied; exit 3" TERM; echo up; while :; do sleep 0.05; done',
     })
@@ -195,7 +195,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
     expect(stdout.toString()).toBe('')
   })
 
-  test('is ended when its time is up, with everything that it started', async () => {
+  test('is ended at its timeout, with all processes that it started', async () => {
     const mark = `mark-${process.pid}-${uid}`
 
     const { end } = await worker.run({
@@ -222,7 +222,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
     expect(processesWith(mark)).toEqual([])
   })
 
-  test('waits while nobody reads its output, and loses nothing of it', async () => {
+  test('waits while its output is not read, and loses none of it', async () => {
     const written = () => Number(/(\d+)\n$/.exec(running.stderr)?.[1] ?? 0)
     const running = worker.start(
       {
@@ -247,7 +247,7 @@ describe.runIf(process.platform === 'linux').each(USERS)('a program of $user', (
     expect(stdout.length).toBe(2 * 1_024 ** 2)
   })
 
-  test('runs beside others, each in a place of its own', async () => {
+  test('runs beside others in a separate directory', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
         worker.run({ sh: `echo ${i} > mine; sleep 0.2; cat mine; ls /tmp` }),

@@ -22,7 +22,7 @@ describe.runIf(process.platform !== 'win32').each(USERS)(
       worker = await startWorker(uid, 'none')
     })
 
-    test('has an environment, a work directory and an input of its own', async () => {
+    test('has a separate environment, work directory and input', async () => {
       const source = join(aFolder(), 'source')
       writeFileSync(source, 'content\n')
 
@@ -44,7 +44,7 @@ describe.runIf(process.platform !== 'win32').each(USERS)(
       expect(stdout.toString()).toBe('0\n1\n2\n3\n')
     })
 
-    test('cannot change the file that it was made from', async () => {
+    test('cannot change its original file', async () => {
       const { stdout, end } = await worker.run({ sh: 'echo "echo changed" >> "$0"; echo ran' })
 
       expect(end.exitCode).toBe(0)
@@ -59,7 +59,7 @@ describe.runIf(process.platform !== 'win32').each(USERS)(
       })
     })
 
-    test('is ended with its process group when its time is up', async () => {
+    test('is ended with its process group at its timeout', async () => {
       const mark = randomUUID()
 
       const { end } = await worker.run({
@@ -71,7 +71,7 @@ describe.runIf(process.platform !== 'win32').each(USERS)(
       expect(processesWith(mark)).toEqual([])
     })
 
-    test('leaves no process of its group behind, and where there are cgroups no other', async () => {
+    test('leaves no process of its group behind, and with cgroups no process at all', async () => {
       const mark = randomUUID()
       const isHeld = worker.enforcement.processes === 'cgroup'
 
@@ -85,13 +85,13 @@ describe.runIf(process.platform !== 'win32').each(USERS)(
       expect(cgroupsOf(worker)).toEqual([])
     })
 
-    test('may wait for all of its children, of which it has none', async () => {
+    test('starts without child processes to wait for', async () => {
       const { end } = await worker.run({ sh: 'wait; exec sh -c "wait; cat /proc/$$/task/$$/children"' })
 
       expect(end).toMatchObject({ cause: 'exited', exitCode: 0 })
     })
 
-    test('is stopped when it uses too much memory, and when it writes too much', async () => {
+    test('is stopped when it exceeds its memory or output limit', async () => {
       const memory = await worker.run({
         node: 'const all = []; for (;;) all.push(Buffer.alloc(8 << 20, 1))',
         limits: { memoryBytes: 128 * 1_024 ** 2 },
@@ -103,7 +103,7 @@ describe.runIf(process.platform !== 'win32').each(USERS)(
       expect(output.stdout.length).toBe(100_000)
     })
 
-    test('cannot write large files', async () => {
+    test('cannot write files above the size limit', async () => {
       const { stdout } = await worker.run({
         sh: 'head -c 3000000 /dev/zero > big 2>/dev/null; wc -c < big',
         limits: { fileBytes: 1_024 ** 2 },
@@ -112,7 +112,7 @@ describe.runIf(process.platform !== 'win32').each(USERS)(
       expect(stdout.toString().trim()).toBe(String(1_024 ** 2))
     })
 
-    test('leaves nothing on disk, and nothing that it linked to is removed', async () => {
+    test('leaves nothing on disk, and removing its links keeps what they point to', async () => {
       const precious = join(aFolder(), 'precious')
       mkdirSync(precious)
       writeFileSync(join(precious, 'file'), 'kept')

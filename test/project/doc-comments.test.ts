@@ -17,6 +17,6 @@ function uncommented(path: string): string[] {
   })
 }
 
-test('every exported interface and class says what it is', () => {
+test('every exported interface and class has a comment', () => {
   expect(SOURCES.flatMap(uncommented)).toEqual([])
 })

@@ -70,7 +70,7 @@ test('ARCHITECTURE.md describes every table', () => {
   expect(tables.map(([, name]) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })
 
-test('every page but those at the root is linked from another', () => {
+test('every page below the root is linked from another page', () => {
   const linked = new Set(links.filter(({ page, target }) => page !== target).map(({ target }) => target))
 
   expect(
@@ -78,7 +78,7 @@ test('every page but those at the root is linked from another', () => {
   ).toEqual([])
 })
 
-test('every drawing is there for light and for dark pages, and only its colours differ', () => {
+test('every drawing has a light and a dark version that differ only in colours', () => {
   const drawings = FILES.filter((path) => /^docs\/images\/.*-light\.svg$/.test(path))
   const withoutColours = (path: string) => read(path).replace(/#[0-9a-f]{6}\b/g, '')
 
@@ -90,7 +90,7 @@ test('every drawing is there for light and for dark pages, and only its colours 
   }
 })
 
-test('the index of decisions lists every one, with its title, date and status', () => {
+test('the index of decisions lists every decision with its title, date and status', () => {
   const listed = [
     ...read('docs/adr/README.md').matchAll(
       /^\| \[(\d{4})\]\((\S+)\)\s*\| (.+?)\s*\| (\S+)\s*\| (.+?)\s*\|$/gm,
@@ -122,7 +122,7 @@ test('npm commands in the documents are scripts of the package', () => {
   expect(used.filter((name) => !(name in scripts))).toEqual([])
 })
 
-test('suites that documents, comments and messages name exist', () => {
+test('suites named in documents, comments and messages exist', () => {
   const names = SUITES.map(({ name }) => name)
   const named = FILES.filter((path) => /\.(?:md|tsx?|mjs)$/.test(path)).flatMap((path) =>
     [...read(path).matchAll(/\bnpm run suite ([a-z][a-z-]*)/g)].map(([, name = '']) => ({ path, name })),
@@ -132,7 +132,7 @@ test('suites that documents, comments and messages name exist', () => {
   expect(named.filter(({ name }) => !names.includes(name))).toEqual([])
 })
 
-test('commands of the program and their flags in the documents exist', () => {
+test('commands and flags named in the documents exist', () => {
   const names = FILES.flatMap((path) => /^src\/cli\/commands\/([a-z-]+)\.ts$/.exec(path)?.[1] ?? [])
   const flags = [...CONFIG_KEYS.map(flagOf), '--config', '--help', '--json']
   const typed = commands.flatMap((line) => {

@@ -49,7 +49,7 @@ test.each(Object.entries(PASSING))('%s names no field but %j', (path, own) => {
 /** A rule or a summary is about a few fields. What names more of them than this has a list of its own. */
 const MOST = 6
 
-test('no file but the declaration lists the fields', () => {
+test('only the declaration lists the fields', () => {
   const sources = FILES.filter((path) => /^(src|web)\/.*\.tsx?$/.test(path) && !/\.test\./.test(path))
   const lists = sources
     .map((path) => ({ path, names: namedIn(path) }))
@@ -67,7 +67,7 @@ const USERS = [
   'web/screens/task-form/test-input.ts',
 ]
 
-test('apart from what uses its value, a field is named in four files: here, queueTimeout', () => {
+test('queueTimeout is named only in its declaration, three documents and the code that uses it', () => {
   const isNamed = (path: string) => /queueTimeout|--queue-timeout/.test(read(path))
   const sources = FILES.filter((path) => /^(src|web)\/.*\.tsx?$/.test(path) && !/\.test\./.test(path))
   const pages = ['docs/reference/tasks.md', 'docs/reference/commands.md', 'CHANGELOG.md']

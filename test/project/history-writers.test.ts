@@ -4,7 +4,7 @@ import { read, SOURCES } from './tree.ts'
 
 const INSERT = /insert into run \(([^)]*)\)([\s\S]*?)(?:\n {2,4}\)|`)/g
 
-test('whatever is appended to history ended as it is appended, or is noted when it did not', () => {
+test('statements that append to history, except outcomes.ts, set ended_at to the current time', () => {
   const statements = SOURCES.filter(
     (path) => path.startsWith('src/store/') || path.startsWith('src/transport/'),
   )
@@ -16,7 +16,7 @@ test('whatever is appended to history ended as it is appended, or is noted when 
     expect(text, `${path} appends to run: ended_at must be clock_timestamp()`).toContain('clock_timestamp()')
 })
 
-test('no statement of ours runs in a subtransaction', () => {
+test('no statement uses a savepoint', () => {
   const sources = SOURCES.filter((path) => path.startsWith('src/') && !path.endsWith('.test.ts')).map(read)
 
   expect(sources.filter((text) => /\bsavepoint\s+\w/i.test(text))).toEqual([])

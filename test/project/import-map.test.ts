@@ -25,13 +25,13 @@ function importsOf(path: string): string[] {
   return [...read(path).matchAll(IMPORT)].map(([, target = '']) => join(dirname(path), target))
 }
 
-test('the map names every folder of src, and only those', () => {
+test('the map names exactly the folders of src', () => {
   const folders = new Set(SOURCES.map(folderOf))
 
   expect([...map.keys()].sort()).toEqual([...folders].sort())
 })
 
-test('no folder imports another that the map does not allow', () => {
+test('folders import only what the map allows', () => {
   const strangers = SOURCES.flatMap((path) => {
     const folder = folderOf(path) ?? ''
     const allowed = map.get(folder) ?? []
@@ -48,7 +48,7 @@ test('no folder imports another that the map does not allow', () => {
 })
 
 /** What the dashboard takes from the program: values of core, and types of what goes over the wire. */
-test('the dashboard takes nothing from the program but the domain and the types of the API', () => {
+test('the dashboard imports only core and types of the API', () => {
   const IMPORT_FROM_SRC = /import (type )?[^'"]*? from '(?:\.\.\/)+src\/([^']+)'/g
   const pages = FILES.filter((path) => /^web\/.*\.tsx?$/.test(path))
   const strangers = pages.flatMap((path) =>
@@ -63,7 +63,7 @@ test('the dashboard takes nothing from the program but the domain and the types 
   expect(strangers).toEqual([])
 })
 
-test('no file is named after nothing in particular', () => {
+test('no file has a vague name such as utils', () => {
   const vague = FILES.filter(
     (path) =>
       /\.(tsx?|mjs)$/.test(path) && /^(utils?|common|helpers?|types|misc)(\.|-|$)/.test(basename(path)),

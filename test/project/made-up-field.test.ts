@@ -48,7 +48,7 @@ const action = { type: 'sleep', duration: '1s' }
 const schedule = { type: 'manual' }
 const usual = { colour: 'green', budget: { calls: 5, per: '1m' } }
 
-test('the API checks it, says what is wrong, and describes it', async () => {
+test('the API validates and describes the new field', async () => {
   const wrong = await send('POST', '/v1/tasks', { action, colour: 'rad', budget: { calls: 11 } })
   const { body: document } = await send('GET', '/openapi.json')
 
@@ -63,7 +63,7 @@ test('the API checks it, says what is wrong, and describes it', async () => {
   })
 })
 
-test('it is stored where it differs from what is not stored', async () => {
+test('the new field is stored only where it differs from its default', async () => {
   const plain = await send('POST', '/v1/tasks', { action, schedule })
   const red = await send('POST', '/v1/tasks', { action, schedule, colour: 'red', budget: { calls: 2 } })
   const stored = await database.db.run(
@@ -80,7 +80,7 @@ test('it is stored where it differs from what is not stored', async () => {
   expect(stored[1]?.definition).toMatchObject({ colour: 'red', budget: { calls: 2, per: '1m' } })
 })
 
-test('PUT replaces it, PATCH edits it, and versions tell', async () => {
+test('PUT replaces the new field, PATCH edits it, and versions list its changes', async () => {
   const { body: task } = await send('PUT', '/v1/tasks/by-key/mine', { action, schedule, colour: 'red' })
   const replaced = await send('PUT', '/v1/tasks/by-key/mine', { action, schedule })
   const edited = await send('PATCH', `/v1/tasks/${task.id}`, { budget: { per: '5m' } })
@@ -96,7 +96,7 @@ test('PUT replaces it, PATCH edits it, and versions tell', async () => {
   ])
 })
 
-test('the command line has flags for it', async () => {
+test('the command line has flags for the new field', async () => {
   const command = program.addTaskFlags(new Command().exitOverride())
 
   command.parse(['--colour', 'red', '--budget-calls', '3'], { from: 'user' })
@@ -105,7 +105,7 @@ test('the command line has flags for it', async () => {
   expect(command.helpInformation()).toContain('The colour of the task: green, red')
 })
 
-test('the form has boxes for it, reads it as JSON, and shows the command that says it', async () => {
+test('the form edits the new field, reads it from JSON, and shows its flag in the command', async () => {
   const { body: task } = await send('POST', '/v1/tasks', { action, schedule, colour: 'red' })
   const draft = program.draftOf(task)
   const changed = { ...draft, colour: 'green', budgetCalls: '7' }

@@ -31,7 +31,7 @@ test('migrations are numbered from one without gaps', () => {
   expect(numbers).toEqual(numbers.map((_, index) => index + 1))
 })
 
-test('nodes that start at once apply each migration once', async () => {
+test('nodes that start at the same time apply each migration once', async () => {
   const db = await anEmptyDatabase()
 
   const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(db, migrations)))
@@ -51,14 +51,14 @@ test('a database that is up to date is left as it is', async () => {
   expect(await migrate(db, migrations)).toEqual([])
 })
 
-test('only what is missing is applied', async () => {
+test('only missing migrations are applied', async () => {
   const { db } = await createTestDatabase()
   const added = aMigration({})
 
   expect(await migrate(db, [...migrations, added])).toEqual([added])
 })
 
-test('an upgrade from a release rewrites no table: nodes of that release are at work beside it', async () => {
+test('an upgrade from the last release rewrites no table, so that nodes of that release keep working', async () => {
   const db = await anEmptyDatabase()
   const filesOf = () =>
     db.run(sql<{ name: string; file: number }>`
@@ -88,14 +88,14 @@ test('a migration that was changed after it was applied is refused', async () =>
   await expect(refused).rejects.toThrow(/^Migration 2 \(create_agenda\) was modified/)
 })
 
-test('a database that a newer release has moved on is used as it is', async () => {
+test('a database with migrations of a newer release is accepted', async () => {
   const { db } = await createTestDatabase()
   await migrate(db, [...migrations, aMigration({})])
 
   expect(await migrate(db, migrations)).toEqual([])
 })
 
-test('a database that admits only newer builds is refused', async () => {
+test('a database that requires a newer release is refused', async () => {
   const { db } = await createTestDatabase()
   const text = 'create table one_more (); update compatibility set oldest_migration = 9999'
   await migrate(db, [...migrations, aMigration({ text })])
@@ -108,7 +108,7 @@ test('a database that admits only newer builds is refused', async () => {
   )
 })
 
-test('the release named last may use the schema that these migrations add up to', async () => {
+test('the last release can use the current schema', async () => {
   const { db } = await createTestDatabase()
   const releases = JSON.parse(read('releases.json')) as { lastMigration: number }[]
 
@@ -124,7 +124,7 @@ const isUsable = async (db: Database) =>
       select indisvalid as "isValid" from pg_index where indexrelid = to_regclass('task_by_name')`)
   )[0]?.isValid
 
-test('an index that is built concurrently lets others write meanwhile', async () => {
+test('building an index concurrently does not block writes', async () => {
   const { db } = await createTestDatabase()
   const added = aMigration({ text: INDEX })
   let migrating: Promise<Migration[]> | undefined
@@ -151,7 +151,7 @@ test('an index whose build was interrupted is built again', async () => {
   expect(await isUsable(db)).toBe(true)
 })
 
-test('a migration that builds indexes concurrently does nothing else', async () => {
+test('a migration that builds indexes concurrently may contain nothing else', async () => {
   const { db } = await createTestDatabase()
   const mixed = aMigration({ text: `${INDEX}; create table one_more ()` })
 
@@ -160,7 +160,7 @@ test('a migration that builds indexes concurrently does nothing else', async () 
   )
 })
 
-test('a migration that fails leaves nothing of itself nor of those applied with it', async () => {
+test('a failed migration is rolled back with the others applied with it', async () => {
   const db = await anEmptyDatabase()
   const broken = aMigration({ text: 'create table one_more (); create table one_more ()' })
 

@@ -34,7 +34,7 @@ function aPackage(): string {
   return join(base, 'program')
 }
 
-test('a package of an unbuilt clone holds the program, and CommonJS and ES modules can use its worker', () => {
+test('a package built from a clean clone runs, and CommonJS and ES modules can import its worker', () => {
   const program = aPackage()
   const run = (...args: string[]) => execFileSync(process.execPath, args, { cwd: program, encoding: 'utf8' })
   const isClass = 'console.log(typeof Worker, typeof Worker.prototype.handle)'

@@ -46,7 +46,7 @@ test('every direct dependency has an exact version', () => {
   expect(named.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
 })
 
-test('the lockfile has what the package names', () => {
+test('the lockfile has the version of every direct dependency', () => {
   const named = {
     ...manifest['dependencies'],
     ...manifest['devDependencies'],
@@ -61,14 +61,14 @@ test('the lockfile has what the package names', () => {
 const isForeignTool = ({ dev, optional, license }: Package) =>
   dev === true && optional === true && license === undefined
 
-test('the lockfile records contents and no download addresses', () => {
+test('the lockfile records hashes and no download addresses', () => {
   const unverified = locked.filter(([, pkg]) => !isForeignTool(pkg) && !pkg.integrity?.startsWith('sha512-'))
 
   expect(unverified.map(([path]) => path)).toEqual([])
   expect(locked.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([])
 })
 
-test('every package accepts the oldest Node.js that we do', () => {
+test('every package supports the oldest Node.js that Belfry supports', () => {
   const refusing = locked.filter(
     ([, { engines }]) => engines?.node !== undefined && !semver.satisfies(OLDEST_NODE, engines.node),
   )
@@ -93,7 +93,7 @@ test('licences are permissive', () => {
   expect(others.map(([path, { license }]) => `${path}: ${license}`)).toEqual([])
 })
 
-test('no package runs a program of its own when it is installed', () => {
+test('no package runs an install script', () => {
   const withScript = locked.filter(([, { hasInstallScript }]) => hasInstallScript)
   const names = withScript.map(([path]) => path.replace(/^.*node_modules\//, ''))
 

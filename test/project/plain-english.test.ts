@@ -45,7 +45,7 @@ function findings(path: string): string[] {
   )
 }
 
-test('no phrase that is hard to understand has come back', () => {
+test('the documents contain no phrase that is hard to understand', () => {
   const checked = FILES.filter(isChecked)
 
   expect(checked).toEqual(expect.arrayContaining(['README.md', 'docs/reference/glossary.md']))
@@ -88,7 +88,7 @@ const stumbles = ({ at, text }: Said, phrases: readonly Phrase[]) =>
     .filter(({ banned }) => banned.test(onOneLine(text)))
     .map(({ better }) => `${at} says "${onOneLine(text)}"; better: ${better}`)
 
-test('no such phrase is in help, errors, descriptions of the API or logs', () => {
+test('help, errors, API descriptions and logs contain no such phrase', () => {
   const said = SOURCES.filter((path) => !NO_SENTENCES.includes(path))
     .flatMap(literalsOf)
     .filter(({ text }) => /[a-z] [a-z]/i.test(text))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { read, SOURCES } from './tree.ts'
 
 /** Putting and taking are the transport's: src/store/ready has the SQL of both halves. */
-test('nothing outside the transport writes to ready', () => {
+test('only the transport writes to ready', () => {
   const writers = SOURCES.filter((path) => /(insert into|delete from|update) ready\b/i.test(read(path)))
 
   expect(writers).toEqual(['src/store/ready/put.ts', 'src/store/ready/take.ts'])

@@ -53,7 +53,7 @@ const firstCells = (text: string) => rows(text).map(([cell = '']) => cell.replac
 const ERRORS = 'docs/reference/errors.md'
 const STATES = 'docs/reference/states.md'
 
-test('every refusal has a section of its own, with its status', () => {
+test('every refusal has a section with its status', () => {
   const sections = section(ERRORS, '## Refusals').matchAll(/^### `(\w+)`\n\n\*\*(\d+)/gm)
 
   expect(Object.fromEntries([...sections].map(([, code, status]) => [code, Number(status)]))).toEqual(
@@ -105,7 +105,7 @@ test('every preset is explained, setting by setting', () => {
   expect(Object.fromEntries(told)).toEqual(Object.fromEntries(set.filter(([name]) => name !== 'default')))
 })
 
-test('every cause for not running is explained', () => {
+test('every why code is explained', () => {
   expect(firstCells(section('docs/reference/why.md', '## Codes'))).toEqual([...WHY_CODES])
 })
 
@@ -125,7 +125,7 @@ test('every exit code is explained', () => {
 })
 
 /** `npm run reference` writes it anew. */
-test('the page of task fields says what is declared', async () => {
+test('the page of task fields matches the declaration', async () => {
   await expect(taskFieldsPage()).toMatchFileSnapshot('../../docs/reference/tasks.md')
 })
 
@@ -161,7 +161,7 @@ test('every kind of schedule and every policy is explained', () => {
   for (const policy of [...OVERLAP_POLICIES, ...MISFIRE_POLICIES]) expect(policies).toContain(`\`${policy}\``)
 })
 
-test('the compatible interface is described with its states and its bound', () => {
+test('the compatible interface is documented with its states and its page size', () => {
   const page = read('docs/reference/compatibility.md')
   const states = new Set(
     rows(section('docs/reference/compatibility.md', '## Statuses')).map(([, state]) => state),

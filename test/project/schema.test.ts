@@ -12,7 +12,7 @@ const HEADER = `-- The schema that the migrations add up to, for reading: nothin
 const { db } = await createTestDatabase()
 const schema = `${HEADER}\n${await describeSchema(db)}\n`
 
-test('schema.sql is what the migrations add up to', async () => {
+test('schema.sql matches the migrations', async () => {
   await expect(schema).toMatchFileSnapshot(join(MIGRATIONS, 'schema.sql'))
 })
 

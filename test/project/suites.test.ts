@@ -41,7 +41,7 @@ test.each([
   { given: ['flapping'], args: ['test/targets/flapping.scenario.ts'] },
   { given: ['-t', 'half a second'], args: ['test/targets/', '-t', 'half a second'] },
   { given: ['flapping', '-t', 'a'], args: ['test/targets/flapping.scenario.ts', '-t', 'a'] },
-])('arguments $given of a suite', ({ given, args }) => {
+])('arguments $given select the right files of a suite', ({ given, args }) => {
   expect(select('test/targets/', given, '.scenario.ts')).toEqual(args)
 })
 

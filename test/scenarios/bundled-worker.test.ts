@@ -44,7 +44,7 @@ const theWorker = async () => {
   )
 }
 
-test('a bundled worker beats, performs runs and shows what its handlers throw', async () => {
+test('a bundled worker sends heartbeats, performs runs and shows errors of its handlers', async () => {
   const worker = launch([], { program: await bundled(), env })
   const [, id] = await worker.said(/worker (\S+) provides greet, break/, 'stderr')
 

@@ -94,7 +94,7 @@ function report(title: string, figures: Record<string, number | string>): void {
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-test('after kill -9 of the process and its database everything accepted runs, with default settings', {
+test('after kill -9 of the process and its database all accepted tasks run, with default settings', {
   timeout: within(240_000),
 }, async () => {
   const dataDir = aDirectory()
@@ -154,7 +154,7 @@ test('after kill -9 of the process and its database everything accepted runs, wi
   expect(await ask(databaseUrl(), DEAD_BEFORE_ANYBODY)).toEqual([{ reason: 'lost' }])
 })
 
-test('after kill -9 of the process alone the database is adopted and everything runs', {
+test('after kill -9 of the process alone the next one adopts the database, and all tasks run', {
   timeout: within(240_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(STEADY)
@@ -188,7 +188,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
   expect(embeddedPostmaster(dataDir)).toBeNull()
 })
 
-test('after kill -9 of the database alone it is started again, and the API answers nothing worse than 503', {
+test('after kill -9 of the database alone it is restarted, and the API answers nothing worse than 503', {
   timeout: within(240_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(STEADY)
@@ -232,7 +232,7 @@ test('after kill -9 of the database alone it is started again, and the API answe
   expect(await belfry.exited).toMatchObject({ code: 0, signal: null })
 })
 
-test('SIGTERM under load ends with 0, and nothing runs twice', {
+test('SIGTERM under load exits with code 0, and nothing runs twice', {
   timeout: within(240_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad([])

@@ -8,7 +8,7 @@ const HANDED_BACK_WITHIN_MS = 20_000
 const LATE_WITHIN_MS = 2 * HANDED_BACK_WITHIN_MS
 const LENGTH_MS = 60_000
 
-test('runs go back within twenty seconds while three answers are lost every four', {
+test('runs are handed back within 20 seconds while three of four answers are lost', {
   timeout: 300_000,
 }, async () => {
   const { lostAnswers, handedBack, longestHeldMs, worstLatenessMs, runs } = await loseAnswers(LENGTH_MS)

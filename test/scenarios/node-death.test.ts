@@ -12,7 +12,7 @@ import { startBelfry } from '../support/process.ts'
 
 const HELD = 20
 
-test('a dead node loses its runs to a living one, within its lease and a round of the reaper', {
+test('a living node takes over the runs of a dead one within the lease and one pass of the reaper', {
   timeout: within(240_000),
 }, async () => {
   const { url } = await createTestDatabase()

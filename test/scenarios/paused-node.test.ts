@@ -14,7 +14,7 @@ const HELD = 20
 /** How long anything may take that only has to happen. */
 const PATIENCE = { withinMs: within(60_000) }
 
-test('what a paused node held is done by another, and nothing it says on waking changes that', {
+test('another node performs the runs of a paused node, whose late reports change nothing', {
   timeout: within(240_000),
 }, async () => {
   const { url } = await createTestDatabase()

@@ -153,7 +153,7 @@ test('a cancel reaches a call that is under way on another node', async () => {
   expect(tookMs).toBeLessThan(CANCELLED_MS)
 })
 
-test('SIGTERM ends a node with calls in flight within the grace', async () => {
+test('a node with calls in flight stops within the grace period after SIGTERM', async () => {
   const { url } = await createTestDatabase()
   const sink = await startSink()
   const belfry = await startBelfry(['--database-url', url])

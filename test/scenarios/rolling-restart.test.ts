@@ -13,7 +13,7 @@ import { type Belfry, startBelfry } from '../support/process.ts'
 const TASKS = 20
 const INTERVAL_MS = 200
 
-test('a rolling restart of all nodes under load loses nothing and doubles nothing', {
+test('a rolling restart of all nodes under load loses and repeats no run', {
   timeout: 3 * within(90_000),
 }, async () => {
   const { url } = await createTestDatabase()

@@ -13,7 +13,7 @@ const TASKS = 20
 const program = process.env['BELFRY_TEST_RELEASE']
 if (program === undefined) throw new Error('npm run suite upgrade builds the release and names it.')
 
-test('an upgrade with both versions side by side loses nothing and doubles nothing', async () => {
+test('an upgrade with both versions side by side loses and repeats no run', async () => {
   const { url } = await createTestDatabase({ empty: true })
   expect((await runBelfry(['migrate', '--database-url', url], { program })).code).toBe(0)
   await recordChanges(url)

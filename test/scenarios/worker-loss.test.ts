@@ -13,7 +13,7 @@ const POLICIES = [
   ['fail', 3],
 ] as const
 
-test('a killed node uses up no retry, one retry, or the run, as the task says', {
+test('a killed node costs no retry, one retry or the run, according to onWorkerLoss', {
   timeout: within(180_000),
 }, async () => {
   const { url } = await createTestDatabase()

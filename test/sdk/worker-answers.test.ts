@@ -50,7 +50,7 @@ const aRun = (handler: string) => ({
 })
 const empty = json(200, { runs: [] })
 
-test('a claim is repeated with the same requestId until it is answered, whatever comes instead', async () => {
+test('a claim is repeated with the same requestId until it succeeds', async () => {
   const server = await aServer({
     register: [welcome()],
     claim: [
@@ -71,7 +71,7 @@ test('a claim is repeated with the same requestId until it is answered, whatever
   expect(ids[6]).not.toBe(ids[0])
 })
 
-test('a worker whose report is refused with 410 stops its runs and registers anew', async () => {
+test('a worker whose report gets 410 stops its runs and registers again', async () => {
   const [quick, slow] = [aRun('quick'), aRun('slow')]
   const stopped: unknown[] = []
   const server = await aServer({
@@ -96,7 +96,7 @@ test('a worker whose report is refused with 410 stops its runs and registers ane
   expect(stopped).toMatchObject([{ why: 'lease_lost' }])
 })
 
-test('each heartbeat names the runs in hand, until what became of them was heard', async () => {
+test('each heartbeat names the leased runs until their reports are accepted', async () => {
   const runs = [aRun('wait'), aRun('wait')]
   const release: (() => void)[] = []
   const server = await aServer({

@@ -14,7 +14,7 @@ const node = await startTestNode(await createTestDatabase(), {
   reaperMs: 300,
 })
 
-test('a worker that is cut off stops its runs before they are given away, and goes on afterwards', async () => {
+test('a disconnected worker stops its runs before they are reclaimed, and resumes when reconnected', async () => {
   const name = aName()
   const proxy = await startProxy(node.url)
   const stopped: { reason: unknown; at: number }[] = []
@@ -46,7 +46,7 @@ test('a worker that is cut off stops its runs before they are given away, and go
   expect(worker.id).not.toBe(id)
 })
 
-test('a worker that nobody hears can be stopped all the same', async () => {
+test('a disconnected worker can be stopped', async () => {
   const proxy = await startProxy(node.url)
   const name = aName()
   let release: (() => void) | undefined
@@ -68,7 +68,7 @@ test('a worker that nobody hears can be stopped all the same', async () => {
   expect(lost).toMatchObject({ state: 'pending' })
 })
 
-test('a worker that waits for a server that is not there can be stopped', async () => {
+test('a worker that cannot reach its server can be stopped', async () => {
   const controller = new AbortController()
   const said: string[] = []
   const worker = new Worker({

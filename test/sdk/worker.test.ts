@@ -33,7 +33,7 @@ const runOf = (taskId: string) => latestRun(node, taskId)
 const inState = (taskId: string, state: string) => runWhen(node, taskId, (run) => run.state === state)
 const ended = (taskId: string) => runWhen(node, taskId, ({ endedAt }) => endedAt !== null)
 
-test('a handler gets the payload and a context, and what it returns is kept', async () => {
+test('a handler receives the payload and a context, and its result is stored', async () => {
   const name = aName()
   const seen: unknown[] = []
   await aWorker({
@@ -55,7 +55,7 @@ test('a handler gets the payload and a context, and what it returns is kept', as
   expect(seen).toEqual([{ a: 21 }, 1, run.id, expect.stringMatching(/^00-[0-9a-f]{32}-/), 'order 7'])
 })
 
-test('what a handler throws decides whether and when it is called again', async () => {
+test('the error that a handler throws decides whether and when the run is retried', async () => {
   const [plain, never, later, soon] = [aName(), aName(), aName(), aName()]
   const [odd, mute] = [aName(), aName()]
   const at = new Date(Date.now() + 3_600_000 * 50)
@@ -111,7 +111,7 @@ test('what a handler throws decides whether and when it is called again', async 
   })
 })
 
-test('a handler is stopped at the time limit of its task', async () => {
+test('a handler is stopped at the timeout of its task', async () => {
   const name = aName()
   const reasons: unknown[] = []
   await aWorker({
@@ -136,7 +136,7 @@ test('a handler is stopped at the time limit of its task', async () => {
   expect(reasons[0]).toMatchObject({ why: 'timed_out' })
 })
 
-test('a cancellation reaches a handler within seconds, and what it returns then changes nothing', async () => {
+test('a cancellation reaches a handler within seconds, and its result does not change the state', async () => {
   const [obedient, stubborn] = [aName(), aName()]
   const stoppedAt = new Map<string, number>()
   await aWorker({
@@ -169,7 +169,7 @@ test('a cancellation reaches a handler within seconds, and what it returns then 
   for (const at of stoppedAt.values()) expect(at - cancelledAt).toBeLessThan(30_000)
 })
 
-test('a handler that was told to stop is no error of its own, however the reason comes back', async () => {
+test('a handler that rejects because it was stopped is not logged as an error', async () => {
   const [plain, wrapped] = [aName(), aName()]
   const said: string[] = []
   await aWorker(
@@ -190,7 +190,7 @@ test('a handler that was told to stop is no error of its own, however the reason
   expect(said).toEqual([])
 })
 
-test('progress is shown while a run goes on', async () => {
+test('progress is shown while a run is in progress', async () => {
   const name = aName()
   let release = () => {}
   await aWorker({
@@ -214,7 +214,7 @@ test('progress is shown while a run goes on', async () => {
   expect(await ended(taskId)).toMatchObject({ state: 'completed', progress: null })
 })
 
-test('no more runs are performed at once than were asked for', async () => {
+test('a worker runs at most as many runs at once as its concurrency', async () => {
   const name = aName()
   let now = 0
   let most = 0
@@ -243,7 +243,7 @@ test('no more runs are performed at once than were asked for', async () => {
   expect(most).toBe(3)
 })
 
-test('a worker that stops finishes what it has begun and takes on no more', async () => {
+test('a worker that stops finishes its runs and claims no more', async () => {
   const name = aName()
   const begun: string[] = []
   let release = () => {}
@@ -272,7 +272,7 @@ test('a worker that stops finishes what it has begun and takes on no more', asyn
   expect(await runOf(second)).toMatchObject({ state: 'pending', attempt: 0 })
 })
 
-test('what does not end within the grace period is stopped, and tried again elsewhere', async () => {
+test('a run that exceeds the grace period is stopped and retried', async () => {
   const name = aName()
   const worker = await aWorker({ [name]: (_, ctx) => untilAborted(ctx) }, { graceMs: 50 })
   const taskId = await create(name, { retry: { limit: 2, initial: '1h', max: '1h' } })
@@ -286,7 +286,7 @@ test('what does not end within the grace period is stopped, and tried again else
   })
 })
 
-test('results that cannot be stored as they are do not hold up others', async () => {
+test('a result that cannot be stored unchanged does not affect other runs', async () => {
   const [circular, nul, big, fine] = [aName(), aName(), aName(), aName()]
   await aWorker({
     [circular]: async () => {
@@ -319,7 +319,7 @@ test('results that cannot be stored as they are do not hold up others', async ()
   expect(fourth).toMatchObject({ state: 'completed', output: null })
 })
 
-test('a worker that was set up wrongly says what would be right', async () => {
+test('an invalid configuration of a worker is refused with an explanation', async () => {
   expect(() => new Worker({ server: 'nowhere' })).toThrow(/must be an address such as http/)
   expect(() => new Worker({ server: 'ftp://x' })).toThrow(/must start with http/)
   expect(() => new Worker({ concurrency: 0 })).toThrow(/concurrency must be a whole number/)
@@ -330,7 +330,7 @@ test('a worker that was set up wrongly says what would be right', async () => {
   expect(() => new RetryAt(Number.NaN)).toThrow(/requires a Date/)
 })
 
-test('a report that Belfry cannot store yet is sent again, and the ones behind it are heard meanwhile', async () => {
+test('a report that cannot be stored is repeated, and does not block later reports', async () => {
   const name = aName()
   const stuck: string[] = []
   await aWorker({

@@ -142,7 +142,7 @@ async function dumpOf(db: Database): Promise<string> {
   return texts.join('\n')
 }
 
-test('a canary in every place is found nowhere', async () => {
+test('a canary secret that is used in every place leaks nowhere', async () => {
   const sink = await startSink(({ path, headers, body }) => {
     if (path.startsWith('/redirect')) return { status: 307, headers: { location: `/redirected${path}` } }
     const said = JSON.stringify({

@@ -30,7 +30,7 @@ const secretsOf = async (node: TestNode, nodeId = node.id) =>
 const keysOf = async (node: TestNode): Promise<EncryptionKeys> =>
   (await node.request('GET', '/v1/secrets-key')).body
 
-test('a node with another key or none says so, and leaves runs with secrets to one that has the key', async () => {
+test('a node with another key or none reports it, and leaves runs with secrets to a node with the key', async () => {
   const database = await createTestDatabase()
   const secretsKey = newKey()
   const first = await startTestNode(database, { secretsKey })
@@ -77,7 +77,7 @@ test('a node with another key or none says so, and leaves runs with secrets to o
   expect(sink.hits.at(-1)?.path).toBe('/canary-one')
 })
 
-test('a node without the key performs nothing while the mail settings of a project refer to secrets', async () => {
+test('a node without the key performs no runs while the mail settings of a project refer to secrets', async () => {
   const { db } = await createTestDatabase()
   const source = new KeySource({ keys: null, file: null, ownFile: null })
   const vault = new Vault({ db, log: silentLogger(), source, nodeId: null, labels: [] })
@@ -107,7 +107,7 @@ const untilFirstIs = (node: TestNode, wanted: { readonly first: 'old' | 'new'; r
     )
   })
 
-test('a key is replaced while runs go on, and none of them fails', async () => {
+test('runs continue without failure while the key is replaced', async () => {
   const database = await createTestDatabase()
   const [before, after] = [newKey(), newKey()]
   const file = join(aDirectory(), 'keys')
@@ -154,7 +154,7 @@ test('a key is replaced while runs go on, and none of them fails', async () => {
   expect(stored && `whsec_${openSigning(only, stored).toString('base64')}`).toBe(secret)
 })
 
-test('signing secrets that were stored plain are encrypted once every node can read them', async () => {
+test('plaintext signing secrets are encrypted once every node can read them', async () => {
   const { db } = await createTestDatabase()
   const { send, context } = await createTestApp({ db })
   const { vault } = context
@@ -195,7 +195,7 @@ test('signing secrets that were stored plain are encrypted once every node can r
   ).not.toContain(fresh.slice(6))
 })
 
-test('a node makes its key once, for its owner alone, and never in place of one that was lost', async () => {
+test('a node creates its key once, readable by its owner only, and never replaces a lost one', async () => {
   const { db } = await createTestDatabase()
   const ownFile = join(aDirectory(), 'secrets.key')
   const vaultWith = (file: string) =>

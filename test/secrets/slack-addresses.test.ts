@@ -48,7 +48,7 @@ async function withNode(values: { version: string; secrets: string | null }, wor
   await db.run(sql`update node set dead_at = now(), reason = 'stopped' where id = ${row?.id ?? null}`)
 }
 
-test('the token of an address becomes a secret of the project, and is nowhere else', async () => {
+test('the token of a Slack address becomes a secret of the project and is stored nowhere else', async () => {
   const token = aToken()
   const repeat = { 'idempotency-key': 'once' }
 
@@ -67,7 +67,7 @@ test('the token of an address becomes a secret of the project, and is nowhere el
   expect((await send('DELETE', `/v1/secrets/${name}`)).body.code).toBe('secret_in_use')
 })
 
-test('the same address is the same secret: whoever deploys a task again changes nothing', async () => {
+test('deploying a task again with the same Slack address changes nothing', async () => {
   const [token, other] = [aToken(), aToken()]
   const put = (body: object) => send('PUT', '/v1/tasks/by-key/deployed', body)
   const first = (await put(task(token))).body
@@ -91,7 +91,7 @@ test('the same address is the same secret: whoever deploys a task again changes 
   expect([await isStored(token), await isStored(other)]).toEqual([false, false])
 })
 
-test('a secret that was deleted is there again when its address is given again', async () => {
+test('a deleted secret is stored again when its Slack address is given again', async () => {
   const token = aToken()
   const { body } = await send('PUT', '/v1/tasks/by-key/again', task(token))
   const name = nameIn(body.action.url)
@@ -103,7 +103,7 @@ test('a secret that was deleted is there again when its address is given again',
   expect((await send('GET', `/v1/secrets/${name}`)).body.version).toBe(2)
 })
 
-test('its name belongs to its token: another value is refused', async () => {
+test('the secret of a Slack token accepts no other value', async () => {
   const token = aToken()
   const name = nameIn((await send('POST', '/v1/tasks', task(token))).body.action.url)
 
@@ -114,7 +114,7 @@ test('its name belongs to its token: another value is refused', async () => {
   expect(same.status).toBe(200)
 })
 
-test('a task that is refused leaves no secret behind', async () => {
+test('a refused task leaves no secret behind', async () => {
   await send('POST', '/v1/tasks', task(aToken(), { key: 'taken' }))
   const { body: edited } = await send('POST', '/v1/tasks', task(aToken()))
   const before = await storedIn(db)
@@ -130,7 +130,7 @@ test('a task that is refused leaves no secret behind', async () => {
   expect(await storedIn(db)).toBe(before)
 })
 
-test('many requests with one new address make one secret', async () => {
+test('concurrent requests with one new Slack address create one secret', async () => {
   const token = aToken()
   const before = await secrets()
 
@@ -142,7 +142,7 @@ test('many requests with one new address make one secret', async () => {
   expect((await send('GET', `/v1/secrets/${name}`)).body).toMatchObject({ version: 1 })
 })
 
-test('more addresses than the project can have secrets are refused as a whole', async () => {
+test('a request with more Slack addresses than the project has room for secrets is refused as a whole', async () => {
   const room = MAX_SECRETS - (await secrets()).length
   const tasks = Array.from({ length: room + 1 }, () => task(aToken()))
   const before = await storedIn(db)
@@ -157,7 +157,7 @@ test('more addresses than the project can have secrets are refused as a whole', 
   expect(await storedIn(db)).toBe(before)
 })
 
-test('what was stored in clear is moved once every node can read secrets, without a new version', async () => {
+test('plaintext Slack addresses become secrets once every node can read them, without a new version', async () => {
   const [token, earlier] = [aToken(), aToken()]
   const [sealer, another] = [1, 2].map(() => new AddressSealer({ facilities: context, log: silentLogger() }))
   const plainTasks = () => db.run(tasksWithPlainAddress({ after: BEFORE_ALL, limit: 100 }))
@@ -197,7 +197,7 @@ test('what was stored in clear is moved once every node can read secrets, withou
   expect(entry).toMatchObject({ action: 'secret.set', actor: { kind: 'system' } })
 })
 
-test('a deployment while a node has no key changes nothing, before and after the address is moved', async () => {
+test('deploying while a node has no key changes nothing, before and after the address becomes a secret', async () => {
   const token = aToken()
   const put = async () => (await send('PUT', '/v1/tasks/by-key/between', task(token))).body
   await withNode({ version: '0.2.0', secrets: 'no_key' }, async () => {
@@ -215,7 +215,7 @@ test('a deployment while a node has no key changes nothing, before and after the
   expect(await put()).toEqual(moved)
 })
 
-test('a project that cannot have more secrets keeps its addresses masked, and the others are moved', async () => {
+test('a project with no room for secrets keeps its addresses masked, and those of others become secrets', async () => {
   const { db } = await createTestDatabase()
   const { send, context } = await createTestApp({ db })
   await send('POST', '/v1/projects', { name: 'full' })
@@ -240,7 +240,7 @@ test('a project that cannot have more secrets keeps its addresses masked, and th
   expect((await send('GET', `/v1/tasks/${full.id}`, undefined, inFull)).body.action.url).toMatch(/••••••$/)
 })
 
-test('addresses without tokens are not read while others are looked for', async () => {
+test('the search for plaintext Slack addresses does not read addresses without tokens', async () => {
   const { db } = await createTestDatabase()
   const { send } = await createTestApp({ db })
   await send('POST', '/v1/tasks/bulk', { tasks: Array.from({ length: 500 }, () => task('short')) })

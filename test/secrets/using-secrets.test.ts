@@ -36,7 +36,7 @@ const runOf = async (action: object) =>
 const set = (name: string, value: string) => node.request('PUT', `/v1/secrets/${name}`, { value })
 const lastHit = (path: string) => sink.hits.findLast((hit) => hit.path.startsWith(path))
 
-test('a request carries the values, and what is kept of it does not', async () => {
+test('a request carries the secret values, and its stored run does not', async () => {
   await set('TOKEN', CANARY)
   await set('PATH', 'services/T0+1')
   const headers = { 'x-token': 'secret-free', 'x-ascii': '{{secret.PATH}}' }
@@ -61,7 +61,7 @@ test('a request carries the values, and what is kept of it does not', async () =
     expect(kept).not.toContain(form)
 })
 
-test('a failure tells no secret either, and a new value is used by the next attempt', async () => {
+test('a failure exposes no secret, and the next attempt uses a replaced value', async () => {
   await set('ROTATED', 'canary-first')
   const id = await aManualTask(node, {
     action: { type: 'ping', url: `${sink.url}/fails/{{secret.ROTATED}}` },
@@ -81,7 +81,7 @@ test('a failure tells no secret either, and a new value is used by the next atte
   ])
 })
 
-test('a missing secret fails the attempt once, with a reason, and sends nothing', async () => {
+test('a missing secret fails the run at its first attempt, with a reason, and sends nothing', async () => {
   const id = await aManualTask(node, {
     action: { type: 'ping', url: `${sink.url}/missing/{{secret.NOT_THERE}}` },
   })
@@ -99,7 +99,7 @@ test('a missing secret fails the attempt once, with a reason, and sends nothing'
   expect(JSON.stringify(why)).toContain('secret_missing')
 })
 
-test('a value that a header cannot hold fails the attempt, and tells nothing of it', async () => {
+test('a value that is invalid in a header fails the attempt and is not exposed', async () => {
   await set('LINES', 'canary-line\r\nx-injected: yes')
 
   const run = await runOf({
@@ -117,7 +117,7 @@ test('a value that a header cannot hold fails the attempt, and tells nothing of 
   expect(lastHit('/lines')).toBeUndefined()
 })
 
-test('a Slack address keeps its secret part as a secret', async () => {
+test('a secret in a Slack address is filled in for the call and redacted from the run', async () => {
   await set('SLACK', 'T000/B000/canary')
 
   const run = await runOf({
@@ -130,7 +130,7 @@ test('a Slack address keeps its secret part as a secret', async () => {
   expect(JSON.stringify(run)).not.toContain('B000')
 })
 
-test('a Slack address that is given as it is is called as it was given, and told by nobody', async () => {
+test('a literal Slack address is called as given, and its token is redacted from the run', async () => {
   const path = '/given/T000/B000/CanaryTokenOfAnAddress00'
 
   const run = await runOf({ type: 'slack', url: `${sink.url}${path}`, text: 'hi' })
@@ -140,7 +140,7 @@ test('a Slack address that is given as it is is called as it was given, and told
   expect(JSON.stringify(run)).not.toContain('CanaryToken')
 })
 
-test('a remote worker is given the values for its attempt, and its reports are kept without them', async () => {
+test('a remote worker receives the secret values of its attempt, and its reports are redacted', async () => {
   await set('HANDLED', CANARY)
   const id = await aManualTask(node, {
     action: { type: 'handler', name: 'greet', payload: { token: '{{secret.HANDLED}}', n: 1 } },
@@ -185,7 +185,7 @@ test('a remote worker is given the values for its attempt, and its reports are k
   ])
 })
 
-test('a value that a worker sends in two requests is not told, also by another node', async () => {
+test('a secret that a worker splits over two requests is redacted, even across nodes', async () => {
   await set('SPLIT', 'canary-in-two-halves')
   const other = await startTestNode(database, { secretsKey, roles: 'api' })
   const at = new Date().toISOString()
@@ -206,7 +206,7 @@ test('a value that a worker sends in two requests is not told, also by another n
   expect(await say([node, other])).toEqual(['the [secret SPLIT]', '[secret SPLIT]'])
 })
 
-test('a secret that is deleted is still taken out of what its last attempts report, and given to no other', async () => {
+test('a deleted secret is still redacted from reports of running attempts and given to no new attempt', async () => {
   await set('LEAVING', 'canary-that-leaves')
   const task = await aManualTask(node, {
     action: { type: 'handler', name: 'leaving', payload: { token: '{{secret.LEAVING}}' } },
@@ -247,7 +247,7 @@ test('a handler whose secret is missing fails without being given to a worker', 
   expect(await claimed).toEqual([])
 })
 
-test('a secret that was replaced thousands of times hides no value of another from the redactor', async () => {
+test('thousands of old values of one secret do not keep the redactor from redacting another', async () => {
   await set('A_RENEWED', 'renewed')
   await set('B_STEADY', 'steady')
   await db.run(sql`update secret set version = 5000 where name = 'A_RENEWED'`)

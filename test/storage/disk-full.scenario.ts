@@ -39,7 +39,7 @@ function fillDisk(): () => void {
 }
 
 test.skipIf(!isMounted)(
-  'a full disk is told to whoever asks, kills nothing, and is over when there is space again',
+  'a full disk is reported, stops no node, and clears when there is space again',
   async () => {
     const belfry = await startBelfry(['--data-dir', join(directory, 'data')])
     const { body: steady } = await belfry.request('POST', '/v1/tasks', {

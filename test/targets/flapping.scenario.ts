@@ -38,7 +38,7 @@ interface Figures {
   readonly failed: number
 }
 
-test('a circuit saves the attempts that a target which is down would burn', {
+test('a circuit saves attempts that would fail because the target is down', {
   timeout: 600_000,
 }, async () => {
   const { url, db } = await createTestDatabase()

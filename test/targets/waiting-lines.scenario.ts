@@ -15,7 +15,7 @@ const REPORTED_MS = 11_000
 /** Long enough for each loop of a node to look several times. */
 const WATCHED_MS = 8_000
 
-test('runs that wait for a full target are not read again and again', async () => {
+test('runs that wait for a full target are not read repeatedly', async () => {
   const { url, db } = await createTestDatabase()
   const node = await startTestNode({ url, db }, { concurrency: 10 })
   const targets = startTargets()

@@ -25,7 +25,7 @@ beforeEach(() => {
   })
 })
 
-test('a list that is watched for long shows the newest runs, and no more than a page and what it may grow by', () => {
+test('a live list scrolled to its top shows the newest runs and never exceeds its maximum length', () => {
   for (let n = 1; n <= 1_000; n++) {
     tellOf([runNumber(n)], true)
     const runs = shown()
@@ -37,7 +37,7 @@ test('a list that is watched for long shows the newest runs, and no more than a 
   expect(shown().length).toBeLessThanOrEqual(RUN_PAGE_SIZE + MAX_GROWTH)
 })
 
-test('a list that is not watched from its top neither grows nor loses what the reader looks at', () => {
+test('new runs neither lengthen nor shift a list that is scrolled down', () => {
   const before = shown().map(({ id }) => id)
   for (let n = 1; n <= 200; n++) tellOf([runNumber(n)], false)
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { afterKey } from './typed-ahead.ts'
 
-test('characters are typed, Backspace takes the last one away, and other keys say nothing', () => {
+test('characters are appended, Backspace removes the last one, and other keys do nothing', () => {
   const keys = ['Shift', 'B', 'a', 'x', 'Backspace', 'ü', '😀', 'Enter', 'ArrowDown']
 
   expect(keys.reduce(afterKey, '')).toBe('Baü😀')

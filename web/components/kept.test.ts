@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fieldsOf } from './kept.ts'
 
-test('what was written is there again, unless the form had other fields then', () => {
+test('saved input is restored only if the form still has the same fields', () => {
   const start = { name: '', days: [] as string[] }
   const written = { name: 'half a name', days: ['mon'] }
 

@@ -14,7 +14,7 @@ const ended = (state: Recent['state'], durationMs: number | null): Recent => ({
   durationMs,
 })
 
-test('bars stand oldest first, as high as each took against the middle one', () => {
+test('bars are ordered oldest first, with the median duration at half height', () => {
   const bars = stripOf([
     ended('completed', 400),
     ended('completed', 100),
@@ -25,7 +25,7 @@ test('bars stand oldest first, as high as each took against the middle one', () 
   expect(bars.map(({ height }) => height)).toEqual([0.15, 0.5, 0.5, 1])
 })
 
-test('a failure reaches the top however quick it was, and counts for nobody’s measure', () => {
+test('a failed run has a bar of full height and does not count towards the median', () => {
   const bars = stripOf([ended('permanently_failed', 1), ended('skipped', null), ended('completed', 100)])
 
   expect(bars.map(({ height }) => height)).toEqual([0.5, 0.5, 1])

@@ -4,7 +4,7 @@ import { firstTrouble, MOST_MARKS, piecesOf } from './text-search.ts'
 const hits = (text: string, words: string) =>
   piecesOf(text, words).flatMap(({ text, hit }) => (hit === null ? [] : [text]))
 
-test('hits are found in any case and keep theirs, and the pieces make up the text', () => {
+test('a search ignores case, keeps the case of its hits, and loses no text', () => {
   const text = 'Error: no\nerror again, ERRORS'
 
   expect(hits(text, 'error')).toEqual(['Error', 'error', 'ERROR'])
@@ -18,7 +18,7 @@ test('hits are found in any case and keep theirs, and the pieces make up the tex
   expect(hits('a'.repeat(2_000), 'a')).toHaveLength(MOST_MARKS)
 })
 
-test('what sounds like trouble is found as a word', () => {
+test('words that indicate a failure are found only as whole words', () => {
   expect(firstTrouble('all went well\nconnection refused')).toBe('refused')
   expect(firstTrouble('terrors of the deep')).toBeNull()
 })

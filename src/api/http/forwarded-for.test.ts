@@ -12,6 +12,6 @@ test.each([
   ['010.0.0.1', ''],
   [' , ', ''],
   ['', ''],
-])('%j names %j', (header, addresses) => {
+])('the header %j contains the addresses %j', (header, addresses) => {
   expect(addressesIn(header)).toBe(addresses)
 })

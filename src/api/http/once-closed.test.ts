@@ -22,7 +22,7 @@ async function aResponse({ isGone }: { isGone: boolean }): Promise<ServerRespons
   return response
 }
 
-test('a client that went away while something was awaited is noticed at once', async () => {
+test('a client that left before the listener was added is noticed at once', async () => {
   const response = await aResponse({ isGone: true })
   let calls = 0
 

@@ -23,11 +23,11 @@ test.each<[string, FastifyRequest, string | null, string]>([
   ['this machine, beside the public address', request({ host: '127.0.0.1:3369' }), PUBLIC, PLAIN],
   ['plain HTTP', request({}), null, PLAIN],
   ['a public address that is plain HTTP', request({}), 'http://belfry.example.com', PLAIN],
-])('the cookie for %s is bound as it should be', (_, from, publicUrl, cookie) => {
+])('the session cookie has the right name and attributes for %s', (_, from, publicUrl, cookie) => {
   expect(cookieSetFor(from, publicUrl)).toBe(cookie)
 })
 
-test('over HTTPS only the cookie that is bound to the host counts', () => {
+test('over HTTPS only the __Host- cookie is accepted', () => {
   const cookie = 'other=1; belfry=planted; __Host-belfry=own; __Host-belfry2=x'
 
   expect(cookieOf(request({ cookie }, 'https'), 'belfry', null)).toBe('own')

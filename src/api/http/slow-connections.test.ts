@@ -43,7 +43,7 @@ test('a body is cut off when its time is over, however it arrives; an upload onl
   senders.stop()
 })
 
-test('a response is given up when nothing of it leaves, not when it leaves slowly', () => {
+test('a response is ended when the client reads nothing, not when it reads slowly', () => {
   const readers = new SlowReaders(server, LIMIT_MS)
   const aResponse = () => {
     const socket = { destroy: vi.fn() }

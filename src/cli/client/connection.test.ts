@@ -61,7 +61,7 @@ test('a profile that does not exist is an error, with how to create it', () => {
 test.each([
   ['BELFRY_SERVER', 'BELFRY_URL'],
   ['BELFRY_API_KEY', 'BELFRY_KEY'],
-])('%s, named like the flag, is refused in favour of %s', (name, right) => {
+])('%s, named after the flag, is refused, and the hint names %s', (name, right) => {
   const read = () => connectionFrom({}, { [name]: 'http://one.example' })
 
   expect(read).toThrow(expect.objectContaining({ hint: `Set ${right} instead, and unset ${name}.` }))

@@ -9,13 +9,13 @@ const [first, second, third] = [
 ] as const
 const find = (ref: string) => theOneNamed('blackout', ref, [first, second, third], ({ id }) => `is ${id}`)
 
-test('something is found by its id in any case, and by a name that only it has', () => {
+test('an item is found by its id in upper or lower case, and by a unique name', () => {
   expect(find('0C')).toBe(third)
   expect(find('0b')).toBe(second)
   expect(theOneNamed('blackout', 'nights', [first, third], () => '')).toBe(first)
 })
 
-test('something is found by the beginning of its id, unless something has that name', () => {
+test('an item is found by the beginning of its id, unless another item has that name', () => {
   const items = [
     { id: '01a1e128-d49d-7000-92ca-b285fcbd8a00', name: 'nights' },
     { id: '01a1e128-d49d-7000-92ca-b285fcbd8a01', name: '01a1e128-d49d-7000-92ca-b285fcbd8a' },
@@ -28,7 +28,7 @@ test('something is found by the beginning of its id, unless something has that n
   expect(named('01a1e128-d49d-7000-92ca-b285fcbd8a')).toBe(items[1])
 })
 
-test('a name that nothing has, and one that several have, are refused with what to do', () => {
+test('a name that no item or several items have is refused, with the candidates listed', () => {
   expect(() => find('days')).toThrow(
     expect.objectContaining({
       message: "No blackout has the id or name 'days'.",

@@ -18,7 +18,7 @@ async function serve(listener: RequestListener): Promise<string> {
 /** A signal that never comes. */
 const never = () => new AbortController().signal
 
-test('headers keep their bytes beside a body in UTF-8, and every body has its length', async () => {
+test('header bytes stay unchanged beside a UTF-8 body, and every body has a content length', async () => {
   const url = await serve(async (request, answer) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -38,7 +38,7 @@ test('headers keep their bytes beside a body in UTF-8, and every body has its le
   expect(JSON.parse(await answer.text())).toEqual({ reason, length: '10', body: '{"a":"ü"}' })
 })
 
-test('an answer that comes before the body was read is told, and nothing more is sent', async () => {
+test('a response that arrives before the whole body is sent is returned, and sending stops', async () => {
   const url = await serve((_, answer) => answer.writeHead(409).end('enough'))
   let pulled = 0
   async function* endless() {
@@ -65,7 +65,7 @@ test('an answer that comes before the body was read is told, and nothing more is
   expect(pulled - before).toBeLessThan(3)
 })
 
-test('what ends a request ends the reading of its answer, with the reason of the signal', async () => {
+test('aborting a request also ends reading its response, with the reason of the signal', async () => {
   const url = await serve((_, answer) => answer.write('begun'))
   const controller = new AbortController()
   const answer = await sendHttp(url, { method: 'GET', headers: {}, signal: controller.signal, ca: null })
@@ -78,7 +78,7 @@ test('what ends a request ends the reading of its answer, with the reason of the
   await expect(next).rejects.toThrow('it stood still')
 })
 
-test('an answer that is cut off is an error, not the end of it', async () => {
+test('a response that is cut off is an error', async () => {
   const url = await serve((_, answer) => {
     answer.writeHead(200, { 'content-length': '100' }).write('only this', () => answer.destroy())
   })
@@ -88,7 +88,7 @@ test('an answer that is cut off is an error, not the end of it', async () => {
   await expect(answer.text()).rejects.toThrow()
 })
 
-test('a compressed answer is asked for and unpacked, and one that is cut off is an error', async () => {
+test('a compressed response is requested and unpacked, and one that is cut off is an error', async () => {
   const packed = gzipSync('{"items":[]}')
   const url = await serve(({ url: path, headers }, answer) => {
     answer.setHeader('content-encoding', String(headers['accept-encoding']))
@@ -101,7 +101,7 @@ test('a compressed answer is asked for and unpacked, and one that is cut off is 
   await expect((await get('/cut')).text()).rejects.toThrow()
 })
 
-test('a server that wants to speak another protocol is an error', async () => {
+test('a response that switches protocols is an error', async () => {
   const url = await serve((_, answer) => {
     answer.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n')
   })

@@ -19,7 +19,7 @@ test.each([
 })
 
 test.each(['soon', 'tomorrow', 'fridays at 18:00', 'every 5 minutes', '20 December and 21 December at 9:00'])(
-  'what means no single time is refused with examples of what does: %s',
+  'a text that does not name a single instant is refused with examples: %s',
   (text) => {
     expect(() => read(text)).toThrow(
       `--until is '${text}'; it must be a time such as 'tomorrow at 9:00', 'next friday at 18:00'`,

@@ -11,7 +11,7 @@ const some = new Map([
 ])
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-test('what was written is read, from a file and a directory of the owner alone', () => {
+test('stored profiles are read back, and only their owner can open the file and its directory', () => {
   const file = aFile()
   mkdirSync(join(file, '..'), { mode: 0o755 })
 
@@ -28,7 +28,7 @@ test('without a file there are no profiles', () => {
 })
 
 test.each([0o640, 0o604, 0o622, 0o644])(
-  'a file of mode %o is not used, and the message holds no key',
+  'a file of mode %o is refused with a message that contains no key',
   (mode) => {
     const file = aFile()
     writeProfiles(some, file)
@@ -42,7 +42,7 @@ test.each([0o640, 0o604, 0o622, 0o644])(
 )
 
 test.each(['', '{', '[]', '{"profiles":{"a":{"server":1}}}', '{"profiles":{"a":null}}'])(
-  'a file that holds %j is damaged',
+  'a file with the content %j is reported as damaged',
   (content) => {
     const file = aFile()
     writeProfiles(some, file)
@@ -52,7 +52,7 @@ test.each(['', '{', '[]', '{"profiles":{"a":{"server":1}}}', '{"profiles":{"a":n
   },
 )
 
-test('what cannot be stored leaves nothing behind', () => {
+test('a write that fails leaves no temporary file behind', () => {
   const file = aFile()
   mkdirSync(file, { recursive: true })
 
@@ -60,7 +60,7 @@ test('what cannot be stored leaves nothing behind', () => {
   expect(readdirSync(join(file, '..'))).toEqual(['profiles.json'])
 })
 
-test('the flag names the profile before the variable', () => {
+test('the flag takes precedence over the variable', () => {
   expect(profileName('a', { BELFRY_PROFILE: 'b' })).toBe('a')
   expect(profileName(undefined, { BELFRY_PROFILE: 'b' })).toBe('b')
   expect(profileName(undefined, {})).toBeNull()

@@ -6,7 +6,7 @@ function written(isTTY: boolean, columns = 80) {
   return { texts, stream: { isTTY, columns, write: (text: string) => texts.push(text) } }
 }
 
-test('on a terminal one line is written anew, no wider than it, and taken away in the end', () => {
+test('on a terminal one line is rewritten, cut to the width of the terminal, and erased at the end', () => {
   const { texts, stream } = written(true, 10)
   const line = new ProgressLine(stream)
 
@@ -16,7 +16,7 @@ test('on a terminal one line is written anew, no wider than it, and taken away i
   expect(texts).toEqual(['1 of 2', 'a line th', ''].map((text) => `\r\u001b[2K${text}`))
 })
 
-test('a terminal that does not know its width is taken for a usual one', () => {
+test('a terminal of unknown width gets the usual width', () => {
   const { texts, stream } = written(true, 0)
 
   new ProgressLine(stream).show('1 of 2')
@@ -24,7 +24,7 @@ test('a terminal that does not know its width is taken for a usual one', () => {
   expect(texts).toEqual(['\r\u001b[2K1 of 2'])
 })
 
-test('elsewhere there is a line now and then, and none twice', () => {
+test('without a terminal, changed lines are printed from time to time', () => {
   const { texts, stream } = written(false)
   const line = new ProgressLine(stream)
 

@@ -29,7 +29,7 @@ test.each<[string, Said]>([
   ['an error without an object', { status: 404, body: '[]' }],
   ['JSON that ends too early', { status: 200, body: '{"items":[' }],
   ['an error with JSON that ends too early', { status: 400, body: '{' }],
-])('a server that answers %s is not taken for Belfry', async (_, said) => {
+])('a server that responds with %s is not accepted as Belfry', async (_, said) => {
   const url = await whoSays(said)
 
   const asked = new Server(url).get('/v1/tasks')
@@ -39,7 +39,7 @@ test.each<[string, Said]>([
   )
 })
 
-test('a problem document is told in its own words', async () => {
+test('the error message is the detail of the problem document', async () => {
   const problem = { status: 404, code: 'not_found', title: 'Not found', detail: 'Task a does not exist.' }
   const url = await whoSays({ status: 404, type: 'application/problem+json', body: JSON.stringify(problem) })
 
@@ -50,7 +50,7 @@ test.each([
   ['API key 7 does not exist.', 'belfry key list'],
   ['Project shop does not exist.', 'belfry project list'],
   ["Queue 'mail' does not exist.", 'belfry queue list'],
-])('%s: the hint is to look at %s', async (detail, command) => {
+])('"%s" comes with the hint: %s', async (detail, command) => {
   const problem = { status: 404, code: 'not_found', title: 'Not found', detail }
   const url = await whoSays({ status: 404, type: 'application/problem+json', body: JSON.stringify(problem) })
 
@@ -59,7 +59,7 @@ test.each([
   await expect(asked).rejects.toMatchObject({ hint: `To see what exists: ${command}` })
 })
 
-test('characters that no header can have are named, and not blamed on the server', async () => {
+test('characters that a header cannot contain are reported, and the server is not blamed', async () => {
   const url = await whoSays({ status: 200, body: '{}' })
 
   const asked = new Server(url, { project: 'a🙂' }).get('/v1/tasks')
@@ -67,7 +67,7 @@ test('characters that no header can have are named, and not blamed on the server
   await expect(asked).rejects.toThrow('contains characters that cannot be sent in a header')
 })
 
-test('an address with a password is refused without repeating it', () => {
+test('a server address with a password is refused without repeating the password', () => {
   const read = () => serverUrl('http://ada:geheim@127.0.0.1:3369', {})
 
   expect(read).toThrow('--server contains a user name or password')

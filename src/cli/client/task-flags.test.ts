@@ -32,7 +32,7 @@ test.each([
   expect((error as CliError).exitCode).toBe(EXIT.usage)
 })
 
-test('flags that say more about an action or a schedule change the one there is', async () => {
+test('flags with details of an action or a schedule change the existing one', async () => {
   const current = {
     action: { type: 'http', url: 'http://x', method: 'PUT', body: 'a' },
     schedule: { type: 'cron', expression: '0 9 * * *', timezone: 'Europe/Berlin' },
@@ -48,7 +48,7 @@ test('flags that say more about an action or a schedule change the one there is'
   })
 })
 
-test('an empty value takes a field away', async () => {
+test('an empty value clears a field', async () => {
   expect(await read(['--owner', '', '--tag', '', '--max-runs', ''])).toEqual({
     owner: null,
     tags: [],
@@ -64,6 +64,6 @@ test.each([
   ['/schedule', '--schedule'],
   ['/unheard/of', 'unheard.of'],
   ['', 'the task'],
-])('what is wrong at %s is told as %s', (pointer, flag) => {
+])('an error at %s is reported for %s', (pointer, flag) => {
   expect(flagAt(pointer, { delay: '1x' })).toBe(flag)
 })

@@ -10,13 +10,13 @@ test('a key has a prefix, 40 random characters and a checksum', () => {
   expect(new Set(keys).size).toBe(200)
 })
 
-test('bytes that would favour some characters are left out', () => {
+test('random bytes that would make some characters more likely are discarded', () => {
   const bytes = (count: number) => Uint8Array.from({ length: count }, (_, i) => (i % 2 === 0 ? 255 : 61))
 
   expect(makeApiKey(bytes)).toMatch(/^bf_z{40}/)
 })
 
-test('a key with any other character, or of another length, is none', () => {
+test('a key with one changed character or another length is not an API key', () => {
   const key = makeApiKey(randomBytes)
 
   for (let at = 3; at < key.length; at++) {

@@ -45,14 +45,14 @@ test('a role of the installation counts in every project', () => {
   ])
 })
 
-test('of two roles, one of the installation and one of the project, each gives what it gives', () => {
+test('a role in the installation and a role in a project are added together', () => {
   const grant: Grant = { installation: 'viewer', projects: new Map([[OWN, 'editor']]) }
 
   expect(allowedTo(grant, OWN)).toBe('read operate edit inspect')
   expect(allowedTo(grant, OTHER)).toBe('read inspect')
 })
 
-test('a refusal names the weakest role that would do', () => {
+test('a refusal names the weakest role that allows the access', () => {
   expect(ACCESSES.map(neededRole)).toEqual([
     'viewer',
     'operator',

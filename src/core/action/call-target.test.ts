@@ -29,7 +29,7 @@ test.each([
   expect(ping(url)).toBe(target)
 })
 
-test('the target agrees with how the whole URL is read', () => {
+test('the target equals the origin that URL parsing gives', () => {
   const text = fc.stringMatching(/^(https?|HTTP|ftp):[/\\]{0,3}[A-Za-z0-9.:@[\]\\/?#% \t\n_é-]{0,30}$/)
   fc.assert(
     fc.property(fc.oneof(text, fc.webUrl()), (url) => {
@@ -49,7 +49,7 @@ test.each<[Action, string | null]>([
   [{ type: 'handler', name: 'resize' }, null],
   [{ type: 'email', to: 'ann@example.com', subject: 'x' }, 'smtp://mail.example.com:587'],
   [{ type: 'slack', url: 'https://hooks.slack.com/services/x' }, 'https://hooks.slack.com'],
-])('%j calls %s', (action, target) => {
+])('the action %j calls target %s', (action, target) => {
   const smtp = 'smtp://mail.example.com:587'
 
   expect(callTargetOf(action, () => smtp)).toBe(target)

@@ -9,7 +9,7 @@ test.each(['Host', 'content-length', 'Transfer-Encoding', 'connection', 'webhook
 )
 
 test.each(['authorization', 'content-type', 'accept', 'x-anything', 'cookie'])(
-  'the header %s is not',
+  'the header %s is not reserved',
   (name) => {
     expect(isReservedHeader(name)).toBe(false)
   },

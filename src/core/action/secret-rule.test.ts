@@ -12,10 +12,10 @@ test.each([
   'X-Amz-Security-Token',
   'client.secret',
   'x-apikey',
-])('%s holds a secret', (name) => expect(isSecretHeader(name)).toBe(true))
+])('the header %s holds a secret', (name) => expect(isSecretHeader(name)).toBe(true))
 
 test.each(['accept', 'content-type', 'x-monkey', 'x-tokenizer', 'keyboard', 'author', 'Idempotency-Key'])(
-  '%s holds none',
+  'the header %s holds no secret',
   (name) => expect(isSecretHeader(name)).toBe(false),
 )
 
@@ -32,7 +32,7 @@ test.each([
   ['PATH', '/usr/bin:/bin'],
   ['KEYBOARD', 'de'],
   ['DATABASE_URL', 'postgresql://db.example.com/orders?a=b:c@d'],
-])('the variable %s with %s holds none', (name, value) => {
+])('the variable %s with %s holds no secret', (name, value) => {
   expect(isSecretVariable(name, value)).toBe(false)
 })
 
@@ -44,7 +44,7 @@ test('the address of a message to Slack is a secret, whatever sends it', () => {
   expect(hasSecretUrl({ type: 'webhook', url: 'https://example.com/hooks.slack.com' })).toBe(false)
 })
 
-test('what only refers to secrets is no secret itself', () => {
+test('a value that consists of secret references is not itself a secret', () => {
   expect(isOnlyReference('Bearer {{secret.TOKEN}}')).toBe(true)
   expect(isOnlyReference('{{secret.A}}{{secret.B}}')).toBe(true)
   expect(isOnlyReference('Bearer abc{{secret.TOKEN}}')).toBe(false)

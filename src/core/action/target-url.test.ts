@@ -18,7 +18,7 @@ test.each([
   ['javascript:alert(1)', 'must start with http:// or https://, not javascript:'],
   ['https://user@example.com', 'must not contain a user name or password'],
   ['https://user:pass@example.com', 'must not contain a user name or password'],
-])('%j is not: it %s', (text, reason) => {
+])('%j is not a target URL: it %s', (text, reason) => {
   expect(parseTargetUrl(text)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) })
 })
 
@@ -29,18 +29,18 @@ test.each([
   ['http://[fd00:ec2::254]/', 'which is a metadata service'],
   ['http://0.0.0.0/', 'which is unspecified'],
   ['http://', 'is not a valid URL'],
-])('nobody may ask for %s: it %s', (text, reason) => {
+])('the URL %s is never allowed: it %s', (text, reason) => {
   expect(parseWantedUrl(text)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) })
 })
 
 test.each(['http://127.0.0.1/', 'http://10.0.0.1/', 'http://[::1]/', 'http://localhost/', 'http://1.1.1.1/'])(
-  'whether %s may be reached depends on settings, or on an answer, at the time of the request',
+  '%s is accepted; settings and name resolution decide when the request is made',
   (text) => {
     expect(parseWantedUrl(text)).toMatchObject({ ok: true })
   },
 )
 
-test('bytes that would be another text in UTF-8 are refused, however often they are read', () => {
+test('a URL that decodes differently as UTF-8 is refused every time it is parsed', () => {
   const text = Buffer.from('http://１００.１００.１００.２００:8080/').toString('latin1')
 
   for (let i = 0; i < 50_000; i++)

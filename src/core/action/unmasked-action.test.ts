@@ -30,7 +30,7 @@ test.each([
   { args: ['--print-environment'] },
   { stdin: 'echo $TOKEN' },
   { files: [{ path: 'run.sh', content: 'echo $TOKEN' }] },
-])('a stored value is not given to a program that runs otherwise: %j', (change) => {
+])('a hidden value is not kept when the program changes: %j', (change) => {
   const { problems } = unmaskedAction({ ...stored, env: { TOKEN: MASK }, ...change }, stored)
 
   expect(problems).toMatchObject([
@@ -38,7 +38,7 @@ test.each([
   ])
 })
 
-test('a mask keeps nothing that was not hidden', () => {
+test('a mask is refused where no value was hidden', () => {
   const env = { REGION: MASK, NEW_TOKEN: MASK, KEPT_TOKEN: MASK }
 
   const { problems } = unmaskedAction({ ...stored, env }, stored)

@@ -17,7 +17,7 @@ test('the signature is the one that Standard Webhooks gives as an example', () =
   ])
 })
 
-test('a secret that is made is a good one', () => {
+test('a generated secret is random and can be parsed', () => {
   const secret = makeSecret()
 
   expect(parseSecret(formatSecret(secret))).toEqual({ ok: true, secret })
@@ -25,7 +25,7 @@ test('a secret that is made is a good one', () => {
 })
 
 test.each(['', 'whsec_', 'secret', 'whsec_c2hvcnQ=', `whsec_${'!'.repeat(40)}`, `whsec_${'A'.repeat(120)}`])(
-  'a secret that is none is refused: %s',
+  'an invalid secret is refused: %s',
   (secret) => {
     expect(parseSecret(secret)).toEqual({ ok: false, reason: expect.stringContaining('whsec_') })
   },

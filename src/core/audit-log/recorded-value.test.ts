@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { MASK } from '../action/secret-rule.ts'
 import { MAX_RECORDED_BYTES, recordedValue } from './recorded-value.ts'
 
-test('nothing is recorded as nothing', () => {
+test('an absent value is recorded as null', () => {
   expect([recordedValue(undefined), recordedValue(null)]).toEqual([null, null])
 })
 

@@ -48,7 +48,7 @@ test('a line becomes a task that behaves as the line did', () => {
   ])
 })
 
-test('the key stays when the time changes, and differs for another command, user, machine or second line', () => {
+test('the key depends on command, user and machine but not on the time, and repeated lines get a suffix', () => {
   const keyOf = (line: string, settings = {}, isSystem = false) =>
     plan([line], settings, isSystem).tasks[0]?.input.key
   const key = keyOf('0 1 * * * backup orders')
@@ -81,7 +81,7 @@ test('zones come from CRON_TZ above the line, else from the settings', () => {
   ])
 })
 
-test('what cron takes for itself is not passed on to the command', () => {
+test('variables that configure cron itself are not passed to the command', () => {
   const [task] = plan([
     'SHELL=/bin/bash',
     'RANDOM_DELAY=30',
@@ -97,7 +97,7 @@ test('what cron takes for itself is not passed on to the command', () => {
   })
 })
 
-test('what is not carried over is said', () => {
+test('notes name what the import changes or leaves out', () => {
   const { tasks, leftOut } = plan(
     [
       'MAILTO=ops@example.com',
@@ -128,7 +128,7 @@ test('what is not carried over is said', () => {
   expect(leftOut).toMatchObject([{ line: 6, reason: expect.stringContaining('no @reboot') }])
 })
 
-test('mail that nobody gets and one that is switched off need no remark', () => {
+test('MAILTO needs no note if it is unset or empty', () => {
   const { tasks } = plan(['* * * * * a', 'MAILTO=""', '* * * * * b'])
 
   expect(tasks.flatMap(({ notes }) => notes)).toEqual([])

@@ -127,7 +127,7 @@ test('a percent sign ends the command and is a line break in what follows, unles
   ).toEqual(['date +%F', ['mail -s Hi ada', 'Hello,\n50% done\n'], ['cat', ''], ['printf a\\nb', 'one\n']])
 })
 
-test('aliases, names, steps and drawn values become expressions', () => {
+test('aliases, names, steps and random values become cron expressions', () => {
   const { entries, problems } = read(
     '@daily a',
     '@every_minute a',
@@ -148,7 +148,7 @@ test('aliases, names, steps and drawn values become expressions', () => {
   ])
 })
 
-test('what Belfry has no schedule for is told apart from what is wrong', () => {
+test('a valid line that Belfry cannot schedule is unsupported, not a problem', () => {
   const { entries, problems } = read('@reboot a', '0 0 */2 * 1 a', '0 0 13 * */2 a', '0 0 13 * 5 a')
 
   expect(problems).toEqual([])
@@ -156,7 +156,7 @@ test('what Belfry has no schedule for is told apart from what is wrong', () => {
   expect(entries[1]?.when).toMatchObject({ reason: expect.stringContaining('match both */2 and 1') })
 })
 
-test('lines that cron would refuse are named with what is wrong', () => {
+test('each line that cron would refuse is reported with its problem', () => {
   const { entries, problems } = read(
     '61 25 * * * a',
     '* * * a',
@@ -201,7 +201,7 @@ test('more jobs than the limit are refused one by one', () => {
   expect(problems.map(({ line }) => line)).toEqual([MAX_ENTRIES + 1, MAX_ENTRIES + 2])
 })
 
-test('whatever is read, each line is a job, a problem or neither, and never both', () => {
+test('no line is both a job and a problem, for any input', () => {
   const word = fc.constantFrom(
     '*',
     '*/5',

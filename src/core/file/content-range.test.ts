@@ -12,6 +12,6 @@ test.each([
   ['bytes=0-9/10', null],
   ['bytes 0-9999999999999999/*', null],
   ['', null],
-])('%j', (text, range) => {
+])('Content-Range %j', (text, range) => {
   expect(parseContentRange(text)).toEqual(range)
 })

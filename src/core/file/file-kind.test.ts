@@ -5,7 +5,7 @@ import { fileKindOf, LOOKED_AT_BYTES } from './file-kind.ts'
 const kindOf = (bytes: Buffer | string) =>
   fileKindOf(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
 
-test('this very program is what the machine runs', () => {
+test('the running program has the format and architecture of this machine', () => {
   const kind = { linux: 'elf', darwin: 'mach-o', win32: 'pe' }[process.platform as 'linux']
 
   expect(fileKindOf(readFileSync(process.execPath))).toMatchObject({ kind, architecture: process.arch })
@@ -54,7 +54,7 @@ test.each([
   expect(kindOf(bytes).interpreter).toBe('/lib64/ld-linux-x86-64.so.2')
 })
 
-test('headers that lead nowhere are no reason to fail', () => {
+test('an ELF header with invalid offsets causes no failure', () => {
   const lost = elf({ loader: '/lib/ld.so' })
   lost.writeBigUInt64LE(2n ** 63n, 32)
   const endless = elf()
@@ -87,7 +87,7 @@ test.each([
   ['mach-o', 'universal', `${uint32(0xcafebabe)}${uint32(2)}`],
   ['pe', 'x64', pe(0x8664)],
   ['pe', 'arm64', pe(0xaa64)],
-])('%s for %s', (kind, architecture, bytes) => {
+])('a %s program for %s is recognised', (kind, architecture, bytes) => {
   expect(kindOf(bytes)).toEqual({ kind, architecture, interpreter: null })
 })
 
@@ -95,7 +95,7 @@ test.each([
   ['#!/bin/sh\necho hi\n', '/bin/sh'],
   ['#! /usr/bin/env -S node --test\r\n', '/usr/bin/env -S node --test'],
   ['#!/usr/bin/python3', '/usr/bin/python3'],
-])('%j is a script of its interpreter', (text, interpreter) => {
+])('%j is a script with an interpreter', (text, interpreter) => {
   expect(kindOf(text)).toEqual({ kind: 'script', architecture: null, interpreter })
 })
 
@@ -112,12 +112,12 @@ test.each([
   ['archive', 'PK\x03\x04...'],
   ['archive', '\x1f\x8b\x08'],
   ['archive', `${'name'.padEnd(257, '\0')}ustar`],
-])('%s: %j', (kind, bytes) => {
+])('a file is of kind %s: %j', (kind, bytes) => {
   const sent = typeof bytes === 'string' && /é/.test(bytes) ? Buffer.from(bytes) : bytes
   expect(kindOf(sent)).toEqual({ kind, architecture: null, interpreter: null })
 })
 
-test('a text may be cut within a character, and only its beginning counts', () => {
+test('only the beginning of a text is examined, even if it ends within a character', () => {
   const long = Buffer.concat([Buffer.from('é'.repeat(LOOKED_AT_BYTES)), Buffer.from([0])])
 
   expect(kindOf(Buffer.concat([Buffer.from('x'), long])).kind).toBe('text')

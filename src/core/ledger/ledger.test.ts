@@ -60,7 +60,7 @@ const states = (it: LedgerCase) =>
   ledgerOf(it).entries.map(({ state, at, count }) => [state, (at - T0) / S, count])
 
 describe('every occurrence is accounted for', () => {
-  test('by its run, by the run on its way, and by the row that waits', () => {
+  test('by an ended run, an active run or a waiting row', () => {
     const rows = [
       ...[10, 20, 30, 40].map((s) => row(T0 + s * S)),
       row(T0 + 50 * S, { state: 'running', endedAt: null }),
@@ -73,7 +73,7 @@ describe('every occurrence is accounted for', () => {
     expect(ledger.counts).toMatchObject({ ran: 4, active: 1, upcoming: 3, missing: 0, doubled: 0 })
   })
 
-  test('by a skip that speaks for a stretch, which is one entry', () => {
+  test('by a skip that covers several occurrences, as one entry', () => {
     const skip = row(T0 + 20 * S, {
       state: 'skipped',
       reason: 'misfire',
@@ -91,7 +91,7 @@ describe('every occurrence is accounted for', () => {
     ])
   })
 
-  test('by a failure that speaks for a stretch: it did not run, and does not count against maxRuns', () => {
+  test('by a failure that covers several occurrences and does not count against maxRuns', () => {
     const failed = row(T0 + 20 * S, {
       state: 'permanently_failed',
       reason: 'misfire',
@@ -109,7 +109,7 @@ describe('every occurrence is accounted for', () => {
     expect(lost.counts).toMatchObject({ ran: 2, failed: 3, missing: 1 })
   })
 
-  test('what waited in its queue for too long had been fired, and counts against maxRuns', () => {
+  test('by a skip with queue_timeout, which counts against maxRuns', () => {
     const versions = [{ version: 1, definition: definition({ maxRuns: 2 }), until: null }]
     const rows = [row(T0 + 10 * S), row(T0 + 20 * S, { state: 'skipped', reason: 'queue_timeout' })]
 
@@ -119,7 +119,7 @@ describe('every occurrence is accounted for', () => {
     ])
   })
 
-  test('by the pause that still lasts', () => {
+  test('by a pause that has not ended', () => {
     const it = aCase({ rows: [row(T0 + 10 * S)], pausedFrom: T0 + 15 * S })
 
     expect(states(it)).toEqual([
@@ -129,14 +129,14 @@ describe('every occurrence is accounted for', () => {
     expect(ledgerOf(it).entries[1]?.reason).toBe('paused')
   })
 
-  test('by the row that has not been fired yet, though more has come due behind it', () => {
+  test('by a due row that has not fired yet, although later occurrences are due too', () => {
     const it = aCase({ rows: [row(T0 + 10 * S), waiting(T0 + 20 * S)] })
 
     expect(ledgerOf(it).counts).toMatchObject({ ran: 1, due: 5, missing: 0 })
   })
 })
 
-describe('what is out of order is named', () => {
+describe('inconsistencies', () => {
   test('a lost row leaves everything after it missing, as one entry', () => {
     const it = aCase({ rows: [row(T0 + 10 * S), row(T0 + 20 * S)] })
 
@@ -147,7 +147,7 @@ describe('what is out of order is named', () => {
     ])
   })
 
-  test('a gap between two runs', () => {
+  test('a gap between two runs is one missing occurrence', () => {
     const rows = [10, 20, 40, 50, 60].map((s) => row(T0 + s * S))
 
     expect(ledgerOf(aCase({ rows })).entries.filter(({ state }) => state === 'missing')).toMatchObject([
@@ -155,7 +155,7 @@ describe('what is out of order is named', () => {
     ])
   })
 
-  test('two runs of one occurrence, and a run within a stretch that was skipped', () => {
+  test('a second run of an occurrence, or a run within a skipped period, is doubled', () => {
     const twice = row(T0 + 20 * S)
     const skip = row(T0 + 30 * S, { state: 'skipped', reason: 'paused', coversUntil: T0 + 50 * S })
     const rows = [10, 20, 40, 60].map((s) => row(T0 + s * S))
@@ -165,7 +165,7 @@ describe('what is out of order is named', () => {
     expect(counts).toMatchObject({ ran: 2, doubled: 2, skipped: 2, missing: 0 })
   })
 
-  test('a run at an instant that no version of the task has', () => {
+  test('a run at an instant that no version of the task has is unexpected', () => {
     const rows = [10, 20, 30, 40, 50, 60].map((s) => row(T0 + s * S))
 
     const ledger = ledgerOf(aCase({ rows: [...rows, row(T0 + 25 * S)] }))
@@ -174,7 +174,7 @@ describe('what is out of order is named', () => {
     expect(ledger.expected).toBe(6)
   })
 
-  test('a chain that stopped', () => {
+  test('a chain that stopped has its next occurrence missing', () => {
     const chain = definition({ schedule: { type: 'delay', interval: '5s' } })
     const versions = [{ version: 1, definition: chain, until: null }]
     const rows = [row(T0, { ordinal: 1 }), row(T0 + 6 * S, { ordinal: 2 })]
@@ -188,10 +188,10 @@ describe('what is out of order is named', () => {
   })
 })
 
-describe('what is expected follows from what was in force', () => {
+describe('expected occurrences', () => {
   const quicker = definition({ schedule: { type: 'every', interval: '5s' } })
 
-  test('each version has its own instants, up to where the next one took over', () => {
+  test('each version has its own occurrences until the next version replaces it', () => {
     const versions = [
       { version: 1, definition: definition(), until: T0 + 22 * S },
       { version: 2, definition: quicker, until: null },
@@ -213,7 +213,7 @@ describe('what is expected follows from what was in force', () => {
     expect(ledgerOf(aCase({ versions, rows })).counts).toMatchObject({ ran: 2, unexpected: 0, missing: 0 })
   })
 
-  test('a row that was still due after several edits is one of the version it came from', () => {
+  test('a row that was due before several edits belongs to the version that produced it', () => {
     const versions = [
       { version: 1, definition: definition(), until: T0 + 20 * S },
       {
@@ -230,13 +230,13 @@ describe('what is expected follows from what was in force', () => {
     expect(counts).toMatchObject({ ran: 2, unexpected: 0, missing: 0 })
   })
 
-  test('nothing after the task was cancelled', () => {
+  test('nothing is expected after the task was cancelled', () => {
     const rows = [10, 20].map((s) => row(T0 + s * S))
 
     expect(ledgerOf(aCase({ rows, endedAt: T0 + 25 * S })).counts).toMatchObject({ ran: 2, missing: 0 })
   })
 
-  test('nothing after maxRuns, of which skips are none', () => {
+  test('nothing is expected after maxRuns, and skipped occurrences do not count', () => {
     const versions = [{ version: 1, definition: definition({ maxRuns: 2 }), until: null }]
     const rows = [
       row(T0 + 10 * S, { ordinal: 1 }),
@@ -248,7 +248,7 @@ describe('what is expected follows from what was in force', () => {
     expect(ledgerOf(aCase({ versions, rows: rows.slice(0, 2) })).counts.missing).toBe(4)
   })
 
-  test('no more lies ahead than maxRuns leaves', () => {
+  test('only as many occurrences lie ahead as maxRuns leaves', () => {
     const versions = [{ version: 1, definition: definition({ maxRuns: 3 }), until: null }]
     const rows = [row(T0 + 10 * S, { ordinal: 1 }), waiting(T0 + 20 * S, { ordinal: 2 })]
 
@@ -258,7 +258,7 @@ describe('what is expected follows from what was in force', () => {
     })
   })
 
-  test('a task whose start was named begins with it, any other with the step after its making', () => {
+  test('the first occurrence is at startAt if it is given, otherwise one interval after creation', () => {
     const versions = [{ version: 1, definition: definition({ startAt: iso(T0) }), until: null }]
     const to = T0 + 5 * S
 
@@ -266,7 +266,7 @@ describe('what is expected follows from what was in force', () => {
     expect(states(aCase({ to, now: to }))).toEqual([])
   })
 
-  test('a one-off is owed also when its instant had passed before it was made', () => {
+  test('a one-off task created after its instant is still expected to run', () => {
     const at = T0 - 30 * S
     const once = definition({ schedule: { type: 'once', at: iso(at) } })
 
@@ -276,14 +276,14 @@ describe('what is expected follows from what was in force', () => {
   })
 })
 
-test('counting stops at the limit and says how far it came', () => {
+test('counting stops at the limit and reports the instant it reached', () => {
   const ledger = ledgerOf(aCase({ limit: 3, rows: [row(T0 + 10 * S)] }))
 
   expect(ledger.cutAt).toBe(T0 + 30 * S)
   expect(ledger.expected).toBe(3)
 })
 
-test('a backfill makes up for what is missing, doubles nothing, and is not owed where it is beyond the schedule', () => {
+test('a backfill fills missing occurrences, and an extra one is neither doubled nor unexpected', () => {
   const fill = (at: number) => row(at, { kind: 'backfill', ordinal: 99 })
   const rows = [
     fill(T0 - 30 * S),

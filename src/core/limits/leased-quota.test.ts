@@ -120,7 +120,7 @@ describe('over three nodes', () => {
     expect(admitted).toBeLessThan(10 * 200 * 1.03)
   })
 
-  test('what was lent to the first requests is deducted afterwards', () => {
+  test('requests that were borrowed at the start are deducted later', () => {
     const simulation = new Simulation(policy, 3)
 
     const { admitted } = send(simulation, { perSecond: 5_000, seconds: 5 })
@@ -136,7 +136,7 @@ describe.each([2, 100, 300, 2_000])('with answers after %i ms', (answerMs) => {
     [10, 100, 30],
     [1, 1_000, 3],
   ])(
-    'a quota of %i, one more each %i ms, is held against %i requests a second',
+    'a quota of %i, plus one every %i ms, is enforced against %i requests a second',
     (burst, gapMs, perSecond) => {
       const [seconds, nodes] = [120, 3]
       const simulation = new Simulation({ burst, gapMs }, nodes, answerMs)
@@ -150,7 +150,7 @@ describe.each([2, 100, 300, 2_000])('with answers after %i ms', (answerMs) => {
   )
 })
 
-test('a node that has heard that the bucket is empty remembers it, also when it asked for nothing', () => {
+test('a node remembers that the bucket is empty, even if it only reported borrowed requests', () => {
   const quota = new LeasedQuota({ gapMs: 1_800_000, burst: 2 }, 0)
   quota.lend()
 
@@ -162,7 +162,7 @@ test('a node that has heard that the bucket is empty remembers it, also when it 
   expect(quota.take(3_600_000)).toBe('unknown')
 })
 
-test('what a node has and does not use is given back, so that another can have it', () => {
+test('a node returns leased requests that it does not use, and another node can use them', () => {
   const simulation = new Simulation({ gapMs: 1_000, burst: 4 }, 2)
   simulation.request(0)
   simulation.pass(600)
@@ -177,7 +177,7 @@ test('what a node has and does not use is given back, so that another can have i
   expect(burst.map(({ admitted }) => admitted)).toEqual([true, true, true])
 })
 
-test('a rare request is let through at once, and an empty quota says when it opens', () => {
+test('the first request is admitted at once, and an empty quota reports when it opens', () => {
   const quota = new LeasedQuota({ gapMs: 60_000, burst: 1 }, 0)
 
   expect(quota.take(0)).toBe('taken')
@@ -202,7 +202,7 @@ test('requests are not counted while the database does not answer', () => {
   expect(quota.shouldAsk(1_100)).toBe(true)
 })
 
-test('a quota is idle once nobody came for a while and the bucket is full again', () => {
+test('a quota is idle after a while without requests, once the bucket is full again', () => {
   const quota = new LeasedQuota({ gapMs: 360_000, burst: 10 }, 0)
   quota.take(0)
   const { wanted } = quota.ask(0, 0)

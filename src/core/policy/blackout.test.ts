@@ -24,7 +24,7 @@ test('a cron window holds for its duration from each match', () => {
   expect(spanAfter(rule, at('2026-11-20T22:00:00Z'))?.from).toBe(at('2026-11-27T22:00:00Z'))
 })
 
-test('a weekly window goes over midnight, and by the wall clock through a change of clocks', () => {
+test('a weekly window spans midnight and follows the wall clock through a clock change', () => {
   const rule = {
     type: 'weekly',
     days: ['sat'],

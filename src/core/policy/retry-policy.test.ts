@@ -28,16 +28,16 @@ test('a delay is at least half of the backoff and at most all of it', () => {
   expect(retryDelay(DEFAULT_RETRY_POLICY, 2, highest)).toBe(2_000)
 })
 
-test('a receiver that asks for patience gets at least what it asked for', () => {
+test('a delay is at least the Retry-After that a server requests', () => {
   expect(retryDelay(DEFAULT_RETRY_POLICY, 1, lowest, 45_000)).toBe(45_000)
   expect(retryDelay(DEFAULT_RETRY_POLICY, 1, highest, 10)).toBe(1_000)
 })
 
-test('a receiver cannot park a run for longer than the cap', () => {
+test('a requested Retry-After is limited to the cap', () => {
   expect(retryDelay(DEFAULT_RETRY_POLICY, 1, lowest, 10 * RETRY_AFTER_CAP_MS)).toBe(RETRY_AFTER_CAP_MS)
 })
 
-test('any policy and any number of failures give a whole delay from half of the backoff to all of it', () => {
+test('every policy and number of failures gives a whole delay between half and all of the backoff', () => {
   const policy = fc.record({ limit: fc.nat(), initialMs: fc.nat(), maxMs: fc.nat() })
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
   fc.assert(

@@ -26,7 +26,7 @@ test('the order in which labels are written does not matter', () => {
   expect(one).toEqual(two)
 })
 
-test('queue, labels, strictness and project each make another lane', () => {
+test('queue, labels, way of claiming, concurrency key and project each give a separate lane', () => {
   const lanes = [
     laneOf(DEFAULT_PROJECT_ID, plain),
     laneOf(DEFAULT_PROJECT_ID, { ...plain, queue: 'mail' }),
@@ -40,7 +40,7 @@ test('queue, labels, strictness and project each make another lane', () => {
   for (const { id } of lanes) expect(Number.isSafeInteger(id)).toBe(true)
 })
 
-test('tasks with one concurrency key share a lane, whatever else they say about failing', () => {
+test('tasks with one concurrency key share a lane, whatever their onWorkerLoss', () => {
   const one = laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k', onWorkerLoss: 'fail' })
   const two = laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k', concurrencyLimit: 5 })
 
@@ -62,7 +62,7 @@ test('a program is run by workers that offer it, and is never claimed ahead', ()
   expect(laneOf(DEFAULT_PROJECT_ID, large)).toEqual(laneOf(DEFAULT_PROJECT_ID, command))
 })
 
-test('a handler has lanes of its own, whatever its payload, and is never claimed ahead', () => {
+test('each handler has separate lanes for any payload, and its runs are never claimed ahead', () => {
   const resize = { ...plain, action: { type: 'handler', name: 'resize', payload: 1 } } as const
   const lane = laneOf(DEFAULT_PROJECT_ID, resize)
 

@@ -32,7 +32,7 @@ test('buckets of several stretches add up to those of all of them', () => {
   )
 })
 
-test('the bounds rise, so that each value has one bucket, and nothing has no percentile', () => {
+test('the bounds increase, and empty buckets have no percentile', () => {
   expect(LATENESS_BOUNDS).toEqual(LATENESS_BOUNDS.toSorted((a, b) => a - b))
   expect(new Set(LATENESS_BOUNDS).size).toBe(LATENESS_BOUNDS.length)
   expect(latenessAt({}, 0.5)).toBeNull()

@@ -4,7 +4,7 @@ import { applyOverride } from './run-override.ts'
 
 const http = { type: 'http', url: 'http://x', method: 'POST', body: 1 } as const
 
-test('what is not named stays as the task says', () => {
+test('fields that the override does not name keep the values of the task', () => {
   const definition = aDefinition({ action: http, priority: 3, timeout: '1m' })
 
   expect(applyOverride(definition, {})).toEqual(definition)

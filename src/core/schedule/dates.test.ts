@@ -20,7 +20,7 @@ const problemsOf = (schedule: Schedule) => {
   return verdict.ok ? [] : verdict.problems.map(({ pointer, detail }) => `${pointer} ${detail}`)
 }
 
-test('wall times are those of the zone, instants are themselves, and each is due once, in order', () => {
+test('local times are read in the time zone, and each instant is due once, in order', () => {
   const list = [
     '2027-07-01T09:00',
     '2027-01-01T09:00:30',
@@ -54,7 +54,7 @@ test.each([
   expect(iso(dates(['2027-10-31T02:30'], { fold }))).toEqual(instants)
 })
 
-test('clock changes that touch a date are told', () => {
+test('clock changes that affect a date have notes', () => {
   const schedule = dates(['2027-03-28T02:30', '2027-10-31T02:30', '2027-06-01T02:30'])
   const plan = { schedule, startAt: null, endAt: null, anchorAt: 0 }
 

@@ -75,7 +75,7 @@ test.each([
   expect(describeSchedule({ type: 'cron', expression, timezone: 'UTC' })).toBe(`${words} (UTC)`)
 })
 
-test('with a seed H is told by what it stands for', () => {
+test('with a seed, the description shows the value chosen for H', () => {
   const schedule: Schedule = { type: 'cron', expression: 'H 9 * * *', timezone: 'UTC' }
 
   expect(describeSchedule(schedule, 'report')).toMatch(
@@ -83,7 +83,7 @@ test('with a seed H is told by what it stands for', () => {
   )
 })
 
-test('many dates are counted', () => {
+test('a long list of dates is shortened to a count', () => {
   const dates = Array.from({ length: 12 }, (_, i) => `2027-01-${String(i + 10)}T09:00`)
 
   expect(describeSchedule({ type: 'dates', dates, timezone: 'UTC' })).toMatch(

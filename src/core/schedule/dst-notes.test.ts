@@ -54,7 +54,7 @@ test('with fold both each of the two fires has its note', () => {
   expect(notes[1]?.note).toMatch(/; fires both times, this is the second time$/)
 })
 
-test('a whole skipped day is told with its dates', () => {
+test('the note about a skipped day shows the dates', () => {
   const schedule: Schedule = { type: 'daily', hour: 8, minute: 0, timezone: 'Pacific/Apia' }
   const range = [Date.UTC(2011, 11, 20), Date.UTC(2012, 0, 5)] as const
 

@@ -5,7 +5,7 @@ import { firstOccurrence, nextOccurrence, occurrencesBetween } from './occurrenc
 import type { Plan } from './schedule.ts'
 import { fieldsFor } from './wall-rule.ts'
 
-test('the number of a text never changes: schedules that are stored hang on it', () => {
+test('the hash of a text never changes, because stored schedules depend on it', () => {
   expect(['', 'a', 'report\nminute', 'report\nhour', 'größer'].map(hashOf)).toEqual([
     2872998923, 2448022055, 3064895123, 2297831484, 3519426307,
   ])
@@ -16,7 +16,7 @@ const drawn = (expression: string, seed: string) => {
   return [second, minute, hour, day, month, weekday].join(' ')
 }
 
-test('H is a value of its field, and each field draws for itself', () => {
+test('H is a value in the range of its field, and fields are independent', () => {
   const seeds = Array.from({ length: 2_000 }, (_, i) => `task-${i}`)
   const days = seeds.map((seed) => fieldsFor('H H H H H H', seed))
   const values = (field: 'second' | 'minute' | 'hour' | 'day' | 'month' | 'weekday') =>
@@ -44,7 +44,7 @@ test('ranges and steps of H stay within what was written', () => {
   }
 })
 
-test('what is drawn is an expression itself, and a Thursday is no H', () => {
+test('an expression with H replaced is valid, and the H of THU is kept', () => {
   expect(checkCron(drawn('H/7 H H * THU', 'x')).ok).toBe(true)
   expect(drawn('0 9 * * THU', 'x')).toBe('0 0 9 * * THU')
   const checked = checkCron('H H(0-5) * * THU')

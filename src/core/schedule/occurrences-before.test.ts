@@ -25,7 +25,7 @@ const schedules: Schedule[] = [
 const DAY_MS = 86_400_000
 const AROUND = Date.UTC(2026, 2, 29)
 
-test('they are those of the stretch, the latest first', () => {
+test('the occurrences of a period are listed from the latest', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...schedules),

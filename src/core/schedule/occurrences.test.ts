@@ -30,7 +30,7 @@ test('once is due at its instant and never again', () => {
   expect(nextOccurrence(plan, noon)).toBeNull()
 })
 
-test('a once in the past is still its own first occurrence', () => {
+test('once has its first occurrence at its instant, even in the past', () => {
   const plan = planOf({ type: 'once', at: '2027-01-01T12:00:00Z' })
 
   expect(firstOccurrence(plan, noon + HOUR)).toBe(noon)
@@ -43,7 +43,7 @@ test('every is due on the grid from its origin, which is itself an occurrence', 
   expect(nextOccurrence(planOf(hourly), noon + 1)).toBe(noon + HOUR)
 })
 
-test('an anchor of its own fixes the phase, whether it lies in the past or in the future', () => {
+test('an anchor in the past or future sets the phase of the grid', () => {
   const past = planOf({ ...hourly, anchor: '2020-06-01T00:20:00Z' })
   const future = planOf({ ...hourly, anchor: '2040-06-01T00:20:00Z' })
 
@@ -57,7 +57,7 @@ test('startAt after the anchor does not move the grid', () => {
   expect(firstOccurrence(plan, noon)).toBe(noon + HOUR)
 })
 
-test('delay begins at startAt or at once, and has no successor by time', () => {
+test('delay starts at startAt or at once, and its next occurrence does not depend on time', () => {
   const schedule: Schedule = { type: 'delay', interval: '5s' }
 
   expect(firstOccurrence(planOf(schedule), noon)).toBe(noon)
@@ -116,7 +116,7 @@ test('a fast every over years is counted exactly and at once', () => {
   expect(counted).toEqual({ count: year / 10, first: noon + 10, last: noon + year, atLeast: false })
 })
 
-test('nothing in range counts as nothing', () => {
+test('a range without occurrences has the count zero', () => {
   const nothing = { count: 0, first: null, last: null, atLeast: false }
 
   expect(countOccurrences(planOf(hourly), noon, noon + 1, 10)).toEqual(nothing)
@@ -187,7 +187,7 @@ const everyPlan = fc
   })
   .map(({ interval, ...bounds }) => planOf({ type: 'every', interval: `${interval}ms` }, bounds))
 
-test('every lies on its grid, after the instant asked about, with no grid point between', () => {
+test('the next occurrence of every is the first grid point after the given instant', () => {
   fc.assert(
     fc.property(everyPlan, instant, (plan, after) => {
       const interval = Number.parseInt(plan.schedule.type === 'every' ? plan.schedule.interval : '', 10)

@@ -164,7 +164,7 @@ test.each(['every', 'delay'] as const)('the interval of %s lies between 10 ms an
   ])
 })
 
-test('what cannot be joined is told why, each at its place', () => {
+test('triggers that cannot be combined are refused, each with its reason and pointer', () => {
   const triggers = [
     { type: 'delay', interval: '5s' },
     { type: 'manual' },

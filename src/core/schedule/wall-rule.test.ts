@@ -64,7 +64,7 @@ test('a fixed time that occurs twice fires at the first', () => {
   expect(walk({ ...autumn, expression: '30 2 * * *' })).toEqual(['2027-10-31T00:30'])
 })
 
-test('fold last and fold both choose the other showings', () => {
+test('fold last fires the second time, and fold both fires both times', () => {
   expect(walk({ ...autumn, expression: '30 2 * * *', fold: 'last' })).toEqual(['2027-10-31T01:30'])
   expect(walk({ ...autumn, expression: '15,45 2 * * *', fold: 'both' })).toEqual([
     '2027-10-31T00:15',
@@ -116,7 +116,7 @@ test('the half hour that Lord Howe repeats is walked twice', () => {
   ])
 })
 
-test('a whole skipped day collapses into its end, or is left out', () => {
+test('a time on a skipped day fires at the end of the day, or never with gap skip', () => {
   const apia = { timezone: 'Pacific/Apia', from: '2011-12-29T12:00Z', to: '2011-12-30T22:00Z' }
 
   expect(walk({ ...apia, expression: '0 8 * * *' })).toEqual([
@@ -147,7 +147,7 @@ test('rare patterns are found without walking through the years between', () => 
   expect(rule.nextFire(Date.UTC(2037, 0, 1))).toBe(Date.UTC(2064, 1, 29, 11))
 })
 
-test('the search ends at the last year it knows', () => {
+test('the search ends after the last supported year', () => {
   const rule = wallRuleOf({ type: 'cron', expression: '* * * * *', timezone: 'UTC' })
 
   expect(rule.nextFire(Date.UTC(9999, 0, 1))).toBeNull()

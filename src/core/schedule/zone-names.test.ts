@@ -14,7 +14,7 @@ test.each([
   'EST5EDT',
   'NZ-CHAT',
   'GB-Eire',
-])('%s is spelt so whatever its case', (name) => {
+])('the zone %s is found in any case and spelt correctly', (name) => {
   expect([name.toLowerCase(), name.toUpperCase(), name].map(spellZone)).toEqual([name, name, name])
 })
 

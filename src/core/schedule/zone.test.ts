@@ -53,6 +53,6 @@ test('a segment says which of its wall times the clocks skip or repeat', () => {
   expect(winter.gapFrom).toBeNull()
 })
 
-test('zone names are asked of the runtime, not looked up in its list', () => {
+test('zone names that the runtime accepts but does not list are valid', () => {
   expect(['UTC', 'Europe/Kyiv', 'Asia/Kolkata', 'GMT'].map(zoneProblem)).toEqual([null, null, null, null])
 })

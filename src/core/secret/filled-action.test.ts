@@ -11,7 +11,7 @@ const VALUES: Readonly<Record<string, string>> = {
 }
 const filled = (action: Action) => filledAction(action, (name) => VALUES[name] ?? `no ${name}`)
 
-test('a URL has values percent-encoded, so that they add nothing to it', () => {
+test('values in a URL are percent-encoded', () => {
   const url = 'https://example.com/hooks/{{secret.A}}?key={{secret.A}}'
 
   expect(filled({ type: 'ping', url })).toEqual({
@@ -20,7 +20,7 @@ test('a URL has values percent-encoded, so that they add nothing to it', () => {
   })
 })
 
-test('JSON stays JSON, whether it was given as JSON or as text', () => {
+test('a value inserted into JSON keeps it valid, whether it is given as JSON or as text', () => {
   const sent = '{"token":"a b/c?&\\"d\\"\\\\é","n":1}'
   const url = 'https://example.com/'
 
@@ -57,7 +57,7 @@ test('a program has values in its environment, its input and its files', () => {
   ).toEqual(['ONE', 'THREE', 'TWO'])
 })
 
-test('other text has values as they are, and a form has them encoded', () => {
+test('values in other text are inserted unchanged, and in a form encoded', () => {
   const request = { type: 'http', url: 'https://example.com/', method: 'POST' } as const
   const form = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8' }
 
@@ -67,7 +67,7 @@ test('other text has values as they are, and a form has them encoded', () => {
   })
 })
 
-test('a header refuses a value that would break out of it, without telling it', () => {
+test('a header refuses a value with line breaks without revealing it', () => {
   const request = { type: 'http', url: 'https://example.com/', method: 'GET' } as const
   const email = { type: 'email', to: '{{secret.MAIL}}', text: '{{secret.LINES}}' } as const
 

@@ -20,7 +20,7 @@ test('what one key encrypts, every ring that holds the key decrypts', () => {
   expect(ringOf(after, before).seal(Buffer.from('value'), ['x']).keyId).toBe(ringOf(after).first.fingerprint)
 })
 
-test('a value is read only as what it was stored as, and unchanged', () => {
+test('a value is decrypted only unchanged and under the identity it was stored with', () => {
   const ring = new KeyRing([randomBytes(32)])
   const sealed = ring.seal(Buffer.from('value'), ['secret', 'p', 'n', 1])
   const changed = { ...sealed, sealed: Buffer.from(sealed.sealed) }
@@ -48,7 +48,7 @@ test('keys are read in base64 and hexadecimal, with comments', () => {
 })
 
 test.each(['', '# nothing', 'short', randomBytes(31).toString('base64'), `${newKey()} password`])(
-  'what is no key is refused without telling it: %#',
+  'an invalid key is refused without being revealed: %#',
   (text) => {
     const read = parseKeyRing(text)
     expect(read).toMatchObject({ ok: false, reason: expect.stringContaining('openssl rand -base64 32') })

@@ -5,7 +5,7 @@ import { type RedactedParts, Redactor } from './redactor.ts'
 const SECRET = 'p4ss/w"ord+é\\ 1'
 const one = new Redactor([['API', SECRET]])
 
-describe('what an attempt leaves behind', () => {
+describe('what an attempt records', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   test.each([
     ['as it is', SECRET],
@@ -24,7 +24,7 @@ describe('what an attempt leaves behind', () => {
       [...SECRET].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
     ],
     ['in a URL that escapes everything', [...Buffer.from(SECRET)].map((b) => `%${b.toString(16)}`).join('')],
-  ])('does not tell a secret %s', (_, written) => {
+  ])('redacts a secret %s', (_, written) => {
     expect(one.text(`before ${written} after`)).toMatch(/^before [\w:=]{0,4}\[secret API\][\w=]{0,3} after$/)
   })
 
@@ -37,12 +37,12 @@ describe('what an attempt leaves behind', () => {
     expect(new Redactor([['PIN', '12345']]).text('12345')).toBe('12345')
   })
 
-  test('does not tell the beginning of a secret where it was cut', () => {
+  test('redacts the beginning of a secret where the text was cut', () => {
     expect(one.text(`echo ${SECRET.slice(0, -1)}`)).toBe('echo [secret API]')
     expect(one.text(`echo ${JSON.stringify(SECRET).slice(1, -4)}`)).toBe('echo [secret API]')
   })
 
-  test('tells overlapping secrets by the name of the first', () => {
+  test('redacts overlapping secrets under the name of the first', () => {
     const two = new Redactor([
       ['A', 'abcdefgh'],
       ['B', 'efghijkl'],
@@ -50,14 +50,14 @@ describe('what an attempt leaves behind', () => {
     expect(two.text('-abcdefghijkl- efghijkl')).toBe('-[secret A]- [secret B]')
   })
 
-  test('does not tell a line of a secret with several', () => {
+  test('redacts a single line of a secret with several lines', () => {
     const pem = new Redactor([
       ['PEM', '-----BEGIN KEY-----\nMIIBVgIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----\n'],
     ])
     expect(pem.text('line 2: MIIBVgIBADANBg!')).toBe('line 2: [secret PEM]!')
   })
 
-  test('is searched in names, lists and numbers too', () => {
+  test('is redacted in names, lists and numbers too', () => {
     const redactor = new Redactor([['PIN', '123456']])
     expect(redactor.value({ a: [123456, 7, null, true], 'b 123456': { c: 'x123456y' } })).toEqual({
       a: ['[secret PIN]', 7, null, true],
@@ -75,7 +75,7 @@ const writings = fc.constantFrom<(text: string) => string>(
   (text) => encodeURIComponent(JSON.stringify(text).slice(1, -1)),
 )
 
-test('in pieces of any size the same is told as of the whole', () => {
+test('a stream in pieces of any size is redacted like the whole text', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(noise, values, writings), { minLength: 1, maxLength: 6 }),
@@ -101,7 +101,7 @@ test('in pieces of any size the same is told as of the whole', () => {
   )
 })
 
-test('no secret of six characters is told, whatever stands around it', () => {
+test('a secret of at least six characters is redacted in any surrounding text', () => {
   fc.assert(
     fc.property(
       noise,
@@ -118,7 +118,7 @@ test('no secret of six characters is told, whatever stands around it', () => {
   )
 })
 
-test('what cannot be part of a secret need not wait for what follows', () => {
+test('a stream passes on text that cannot be part of a secret without waiting for more', () => {
   const stream = new Redactor([['PASSWORD', 'correct horse']]).stream()
 
   expect(stream.push(Buffer.from('50 % are done\n')).toString() + stream.settle()).toBe('50 % are done\n')
@@ -126,7 +126,7 @@ test('what cannot be part of a secret need not wait for what follows', () => {
   expect(stream.push(Buffer.from('tel\n')).toString() + stream.settle()).toBe('correct hotel\n')
 })
 
-test('a stream that is nothing but a secret is told in bounded memory', () => {
+test('a stream that repeats a secret endlessly is redacted in bounded memory', () => {
   const stream = new Redactor([['A', 'aaaaaa']]).stream()
   let told = 0
   for (let i = 0; i < 40; i++) told += stream.push(Buffer.alloc(16 * 1024, 'a')).length
@@ -135,10 +135,10 @@ test('a stream that is nothing but a secret is told in bounded memory', () => {
   expect(stream.end().toString()).not.toContain('aaaaaa')
 })
 
-describe('of a value in parts', () => {
+describe('a value in parts', () => {
   const key = new Redactor([['KEY', 'correct horse battery']])
 
-  test('each part is taken out, as far as it is known what came before', () => {
+  test('each part is redacted if the preceding text is known', () => {
     const first = key.parts(['it is correct ho'], Buffer.alloc(0))
     const second = key.parts(['rse', ' battery, and correct it is'], first.begun)
 
@@ -147,12 +147,12 @@ describe('of a value in parts', () => {
     expect(key.parts(['tel is open'], first.begun).texts).toEqual(['tel is open'])
   })
 
-  test('the rest is taken out where nobody knows what came before', () => {
+  test('the end of a value is redacted if the preceding text is unknown', () => {
     expect(key.parts(['rse battery!'], null).texts).toEqual(['[secret KEY]!'])
     expect(key.parts(['tery!'], null).texts).toEqual(['tery!'])
   })
 
-  test('however many parts there are, less than half of it is told', () => {
+  test('fewer than six characters of a value remain, for any number of parts', () => {
     const value = fc.string({ unit: fc.constantFrom(...'abcdefgh123'), minLength: 6, maxLength: 30 })
     const cuts = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 6 })
     fc.assert(

@@ -38,11 +38,11 @@ test.each([
   expect(tokenlessAction(slack(url))).toBeNull()
 })
 
-test('only messages to Slack are concerned', () => {
+test('tokens are removed from messages to Slack only', () => {
   expect(tokenlessAction({ type: 'ping', url: `https://example.com/${TOKEN}` })).toBeNull()
 })
 
-test('a name that is made from a token belongs to that token', () => {
+test('a name that is derived from a token is reserved for that token', () => {
   const [name = ''] = tokenlessAction(slack(`https://example.com/${TOKEN}`))?.tokens.keys() ?? []
 
   expect(name).toMatch(/^SLACK_[0-9A-F]{16}$/)

@@ -12,7 +12,7 @@ test.each([
   ['*.Example.com', '*.example.com', true],
   ['bücher.example', 'xn--bcher-kva.example', true],
   ['127.0.0.1', '127.0.0.1', true],
-])('%s is %s', (text, name, isPattern) => {
+])('the target %s is written %s', (text, name, isPattern) => {
   expect(parseTarget(text)).toEqual({ ok: true, name, isPattern })
 })
 

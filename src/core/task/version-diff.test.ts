@@ -4,7 +4,7 @@ import { changesBetween, MAX_CHANGES } from './version-diff.ts'
 const changed = (before: object, after: object) =>
   changesBetween(before, after).map(({ field, before, after }) => [field, before, after])
 
-test('only what differs is told, at the place where it stands', () => {
+test('only differences are listed, each with its field', () => {
   const before = {
     name: 'a',
     retry: { limit: 3, max: '30s' },
@@ -26,7 +26,7 @@ test('only what differs is told, at the place where it stands', () => {
   ])
 })
 
-test('another type is another thing as a whole, and the order of members is none', () => {
+test('a change of type is one change, and the order of members does not matter', () => {
   const daily = { type: 'daily', hour: 9 }
   const every = { type: 'every', interval: '1h' }
 
@@ -34,7 +34,7 @@ test('another type is another thing as a whole, and the order of members is none
   expect(changed({ a: { x: 1, y: 2 } }, { a: { y: 2, x: 1 } })).toEqual([])
 })
 
-test('long values are cut, and changes without end have one', () => {
+test('long values are cut, and the number of changes is limited', () => {
   const [change] = changesBetween({ body: 'a'.repeat(10_000) }, { body: 'b' })
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`m${i}`, i]))
 

@@ -7,7 +7,7 @@ test('a size is a number and a unit', () => {
   expect(parseBytes('0.3KiB')).toEqual({ ok: true, bytes: 307 })
 })
 
-test('what is no size is refused with what would be right', () => {
+test('an invalid size is refused, and the reason names the problem', () => {
   expect(parseBytes('256')).toEqual({ ok: false, reason: 'has no unit; write "256MiB" for mebibytes' })
   expect(parseBytes('256MB')).toMatchObject({ reason: expect.stringContaining('unknown unit MB') })
   for (const text of ['', '-1MiB', 'MiB', '1e9B', '1MiB 2', '9'.repeat(40)])

@@ -26,11 +26,11 @@ test.each([
   '010.0.0.1',
   'fd12::1/48',
   'fe80::1%eth0',
-])('%s is none', (text) => {
+])('%s is not a network', (text) => {
   expect(parseNetwork(text)).toBeNull()
 })
 
-test('an address is found in its network, in whatever way it is written', () => {
+test('an address is found in its network in any notation', () => {
   const list = networks('10.1.0.0/16', 'fd12::/48')
 
   expect(

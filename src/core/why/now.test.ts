@@ -84,7 +84,7 @@ test('there is always a cause, whatever rows are left', () => {
   expect(codes(aCase())).toEqual(['next_row_lost'])
 })
 
-test('while a run is on its way the next row must be there, but not of a chain nor after the last run', () => {
+test('an active run does not hide a lost next row, except in a chain or after the last run', () => {
   const live = [run({ state: 'running', claimedAt: NOW - 5 * S })]
 
   expect(codes(aCase({ live, latest: NOW - 10 * S }))).toEqual(['running', 'next_row_lost'])
@@ -94,7 +94,7 @@ test('while a run is on its way the next row must be there, but not of a chain n
   ).toEqual(['running'])
 })
 
-test('a blackout is told by the run that waits for its end', () => {
+test('a run that waits for the end of a blackout shows the blackout as the cause', () => {
   const live = [run({ state: 'deferred', wakeAt: NOW + 60 * S }), run({ runId: 'r2', wakeAt: NOW + 90 * S })]
 
   expect(whyNow(aCase({ live }))).toMatchObject([
@@ -109,7 +109,7 @@ test('a paused task says until when and why', () => {
   expect(cause?.sentence).toContain('(deploy)')
 })
 
-test('what would hold it up is told before it is due, and not after it is over', () => {
+test('obstacles are shown before a run is due, and not after the task was cancelled', () => {
   const closed = { ...aCase().waiting, queuePausedAt: NOW - S }
   const watcher = { shard: 1, isWatched: false, watchedUntil: NOW - 9 * S }
   const live = [run({ wakeAt: NOW + 60 * S })]
@@ -122,7 +122,7 @@ test('what would hold it up is told before it is due, and not after it is over',
   expect(codes(aCase({ cancelledAt: NOW - S, waiting: closed, watcher }))).toEqual(['cancelled'])
 })
 
-test('beneath a run that waits, when the next one is due is no cause', () => {
+test('while a run waits, the next due instant is not shown as a cause', () => {
   const next = run({ runId: 'r2', scheduledFor: NOW + 50 * S, wakeAt: NOW + 50 * S })
   const codes = (changes: Partial<NowCase>) => whyNow(aCase(changes)).map(({ code }) => code)
 
@@ -131,7 +131,7 @@ test('beneath a run that waits, when the next one is due is no cause', () => {
     expect([state, codes({ live: [run({ state }), next] }).includes('not_due')]).toEqual([state, false])
 })
 
-test('a blackout that is in force is told beneath a task that is not due', () => {
+test('a blackout in force is shown in addition to not_due', () => {
   const next = run({ scheduledFor: NOW + 50 * S, wakeAt: NOW + 50 * S })
   const blackout = { name: 'freeze', effect: 'skip' as const, until: NOW + 3_600 * S }
 
@@ -160,7 +160,7 @@ test('advice is a command that can be typed as it stands', () => {
   ])
 })
 
-test('a task that refers to secrets tells what is missing, and who would have to read them', () => {
+test('a task that refers to secrets shows missing secrets or that no worker can read them', () => {
   const live = [run({ state: 'pending' })]
 
   expect(codes(aCase({ live, secrets: { missing: [], isReadable: false } }))[0]).toBe('no_secrets_key')

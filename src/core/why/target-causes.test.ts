@@ -23,7 +23,7 @@ const aTarget = (changes: Partial<AwaitedTarget> = {}): AwaitedTarget => ({
   ...changes,
 })
 
-test('a target with room keeps nobody waiting', () => {
+test('a target with a free slot is no cause', () => {
   expect(targetCauses(null, RUN)).toEqual([])
   expect(targetCauses(aTarget(), RUN)).toEqual([])
 })
@@ -38,7 +38,7 @@ test('a run that waits in a line waits for its target, also when there is room a
   ])
 })
 
-test('what is not due is held up by a pause and an open circuit only', () => {
+test('for a run that is not due, only a paused target or an open circuit is a cause', () => {
   const codes = (state: AwaitedTarget['state']) =>
     targetCauses(aTarget({ state, rate: '1/s' }), null).map(({ code }) => code)
 

@@ -20,7 +20,7 @@ test.each([
   expect(formatInstant(at(instant), zone, { now: NOW })).toBe(text)
 })
 
-test('an instant is told in each zone once, and raw', () => {
+test('an instant is shown once in each zone and as RFC 3339', () => {
   const told = describeInstant(at('2026-11-17T01:30:00.250Z'), ['Europe/Berlin', 'UTC', 'Europe/Berlin'], NOW)
 
   expect(told.split('\n')).toEqual([
@@ -54,7 +54,7 @@ test.each([
   expect(formatDistance(NOW + ms, NOW)).toBe(text)
 })
 
-test('counts are grouped, and shares never rounded up to all', () => {
+test('counts have grouped digits, and a share is never rounded up to 100 percent', () => {
   expect(formatCount(41_208)).toBe('41 208')
   expect(formatShare(99_999, 100_000)).toBe('99.99 %')
   expect(formatShare(1, 2)).toBe('50 %')

@@ -65,7 +65,7 @@ beforeEach(() => {
   hints.length = 0
 })
 
-test('tasks that are in order are left alone, whatever state their rows are in', async () => {
+test('tasks in order are left unchanged, whatever the state of their rows', async () => {
   const ids = [
     await aTask(every('1h')),
     await aTask(every('1h'), { dueAt: Date.now() - S }),
@@ -83,7 +83,7 @@ test('tasks that are in order are left alone, whatever state their rows are in',
   for (const id of ids) expect(await findingsOf(id)).toEqual([])
 })
 
-test('a lost row that was not due yet is written again, where it was', async () => {
+test('a lost row that is not due yet is written again at the same instant', async () => {
   const id = await aTask(every('1h'))
   await lose(id)
 
@@ -97,7 +97,7 @@ test('a lost row that was not due yet is written again, where it was', async () 
   expect(hints).toContainEqual(expect.objectContaining({ at: next }))
 })
 
-test('what came due meanwhile is recorded as lost, and the latest of it runs', async () => {
+test('occurrences that came due after the loss are recorded as lost, and the latest runs', async () => {
   const id = await aTask(every('10s'))
   await age(id, 95 * S)
   const last = Math.floor((Date.now() - 60 * S) / (10 * S)) * 10 * S
@@ -120,7 +120,7 @@ test('what came due meanwhile is recorded as lost, and the latest of it runs', a
   expect(await findingsOf(id)).toMatchObject([{ missed: skip?.count }])
 })
 
-test('under the policy to skip nothing of it runs', async () => {
+test('under the policy skip no lost occurrence runs', async () => {
   const id = await aTask({ ...every('10s'), misfire: { policy: 'skip', window: '1d' } as never })
   await age(id, 60 * S)
   await lose(id)
@@ -133,7 +133,7 @@ test('under the policy to skip nothing of it runs', async () => {
   expect(skip).toMatchObject({ reason: 'lost', until: (row?.scheduledFor ?? 0) - 10 * S })
 })
 
-test('under the policy to run all each of it is made up for, behind what is on time', async () => {
+test('under the policy run_all lost occurrences run as catch-up, behind runs on time', async () => {
   const id = await aTask({
     ...every('10s'),
     misfire: { policy: 'run_all', window: '1d', cap: 4, rate: 1_000 },
@@ -162,7 +162,7 @@ test('under the policy to run all each of it is made up for, behind what is on t
   expect(finding?.detail).toContain('4 run late and 4 were recorded as lost (misfire policy run_all)')
 })
 
-test('under the policy to fail it has failed', async () => {
+test('under the policy fail lost occurrences have failed', async () => {
   const id = await aTask({
     ...every('10s'),
     misfire: { policy: 'fail', window: '1d', cap: 100, rate: 10 },
@@ -179,7 +179,7 @@ test('under the policy to fail it has failed', async () => {
   ])
 })
 
-test('the end of a pause and the row that skips are put back, too', async () => {
+test('a lost resume row and a lost skip row are written again', async () => {
   const paused = await aTask(every('1h'))
   const skipping = await aTask(every('1h'))
   const inOrder = await aTask(every('1h'))
@@ -209,7 +209,7 @@ test('the end of a pause and the row that skips are put back, too', async () => 
   expect(hints).toContainEqual(expect.objectContaining({ at: resumeAt }))
 })
 
-test('a chain goes on after the end of its last run', async () => {
+test('a delay schedule continues from the end of its last run', async () => {
   const id = await aTask({ schedule: { type: 'delay', interval: '1h' } }, { delayMs: HOUR })
   const at = Date.now() - 600 * S
   await ran(id, at)
@@ -220,7 +220,7 @@ test('a chain goes on after the end of its last run', async () => {
   expect(await rowsOf(id)).toMatchObject([{ scheduledFor: at + 100 + HOUR, ordinal: 2 }])
 })
 
-test('a task that owes nothing more is looked at once, and again when it was changed', async () => {
+test('a task without further occurrences is checked once, and again after a change', async () => {
   const over = await aTask({ ...every('10s'), maxRuns: 2 })
   await age(over, 60 * S)
   await ran(over, Math.floor((Date.now() - 30 * S) / (10 * S)) * 10 * S, 2)
@@ -241,7 +241,7 @@ test('a task that owes nothing more is looked at once, and again when it was cha
   expect(await settled(over)).toEqual([{ is: false }])
 })
 
-test('paused and cancelled tasks owe no row', async () => {
+test('paused and cancelled tasks need no row', async () => {
   const paused = await aTask(every('1h'))
   const cancelled = await aTask(every('1h'))
   await db.run(sql`update task set paused_at = now() where id = ${paused}`)
@@ -253,7 +253,7 @@ test('paused and cancelled tasks owe no row', async () => {
   for (const id of [paused, cancelled]) expect(await rowsOf(id)).toEqual([])
 })
 
-test('what nobody can know any more is told and not guessed at', async () => {
+test('a loss that history cannot resolve is reported and not repaired', async () => {
   const id = await aTask({ ...every('1h'), maxRuns: 3 })
   await age(id, 90 * 24 * HOUR)
   await lose(id)
@@ -264,7 +264,7 @@ test('what nobody can know any more is told and not guessed at', async () => {
   expect(await findingsOf(id)).toMatchObject([{ isRepaired: false }])
 })
 
-test('a task that cannot be put back is told, once, and holds up no other', async () => {
+test('a task that cannot be repaired is reported once and does not block other tasks', async () => {
   const broken = await aTask(every('1h'))
   const other = await aTask(every('1h'))
   for (const id of [broken, other]) await lose(id)
@@ -279,7 +279,7 @@ test('a task that cannot be put back is told, once, and holds up no other', asyn
   await db.run(sql`update task set cancelled_at = now() where id = ${broken}`)
 })
 
-test('ten auditors at once put a task back once', async () => {
+test('ten concurrent auditors repair a task once', async () => {
   const id = await aTask(every('10s'))
   await age(id, 60 * S)
   await lose(id)
@@ -296,7 +296,7 @@ test('ten auditors at once put a task back once', async () => {
   expect(await findingsOf(id)).toHaveLength(1)
 })
 
-test('a pending run that is in no queue is put there, one of a forgotten node is left to the reaper', async () => {
+test('a pending run missing in ready is put there, and the run of a dead node is left to the reaper', async () => {
   const stranded = await aTask(every('1h'), { dueAt: Date.now() - 120 * S })
   const queued = await aTask(every('1h'), { dueAt: Date.now() - 120 * S })
   const held = await aTask(every('1h'), { dueAt: Date.now() - 120 * S })
@@ -330,7 +330,7 @@ test('a pending run that is in no queue is put there, one of a forgotten node is
   )
 })
 
-test('a round goes slice by slice, and says when it has come round', async () => {
+test('a round goes slice by slice and records its end', async () => {
   await db.run(sql`delete from audit_finding`)
   await round()
 

@@ -61,7 +61,7 @@ const ran = (taskId: string, dueAt: number, endedAt: number) =>
     values (${uuidv7()}, ${taskId}, ${DEFAULT_PROJECT_ID}, to_timestamp(${Math.floor(dueAt)}::float8 / 1000), to_timestamp(${endedAt}::float8 / 1000),
             to_timestamp(${endedAt}::float8 / 1000), 1, 1, 'occurrence', 'completed', 'completed')`)
 
-test('a one-off that lost its row before it came due gets it again', async () => {
+test('a one-off that lost its row before it was due gets the row again', async () => {
   const dueAt = Math.floor(Date.now() + HOUR)
   const id = await aOneOff(dueAt)
   await lose(id)
@@ -72,7 +72,7 @@ test('a one-off that lost its row before it came due gets it again', async () =>
   expect(await findingsOf(id)).toMatchObject([{ kind: 'one_off_lost', isRepaired: true, missed: 0 }])
 })
 
-test('one that has come due meanwhile runs within its misfire window', async () => {
+test('a lost one-off that has come due runs within its misfire window', async () => {
   const dueAt = Math.floor(Date.now() - HOUR)
   const id = await aOneOff(dueAt)
   await lose(id)
@@ -89,7 +89,7 @@ test.each<[string, Partial<TaskDefinition>]>([
   ['after its misfire window', { misfire: { policy: 'run_once', window: '1m', cap: 100, rate: 10 } }],
   ['when it asks to run at most once', { onWorkerLoss: 'fail' }],
   ['under the misfire policy skip', { misfire: { policy: 'skip', window: '1d', cap: 100, rate: 10 } }],
-])('it is recorded as lost %s, once', async (_, definition) => {
+])('a lost one-off is recorded as lost %s, once', async (_, definition) => {
   const id = await aOneOff(Date.now() - HOUR, definition)
   await lose(id)
 
@@ -101,7 +101,7 @@ test.each<[string, Partial<TaskDefinition>]>([
   expect(await findingsOf(id)).toMatchObject([{ kind: 'one_off_lost', missed: 1 }])
 })
 
-test('one-offs that wait, run, have ended, are paused, cancelled or older than history are left alone', async () => {
+test('one-offs that wait, run, ended, are paused or cancelled, or predate history are left unchanged', async () => {
   const waiting = await aOneOff(Date.now() + HOUR)
   const running = await aOneOff(Date.now() - HOUR)
   await db.run(sql`update agenda set state = 'pending' where task_id = ${running}`)
@@ -130,7 +130,7 @@ test('one-offs that wait, run, have ended, are paused, cancelled or older than h
   expect(summary?.oneOffsEndedAt).not.toBeNull()
 })
 
-test('one that was edited after it had run owes its new instant', async () => {
+test('a one-off that was edited after its run is due at its new instant', async () => {
   const id = await aOneOff(Date.now() - 2 * HOUR)
   await lose(id)
   await ran(id, Date.now() - 2 * HOUR, Date.now() - 2 * HOUR)
@@ -144,7 +144,7 @@ test('one that was edited after it had run owes its new instant', async () => {
   expect(await rowsOf(id)).toEqual([{ scheduledFor: again, state: 'scheduled' }])
 })
 
-test('one whose run was deleted by the retention of its project has run', async () => {
+test('a one-off whose run was deleted by retention does not run again', async () => {
   await makePastDays(db, 5)
   const id = await aOneOff(Date.now() - 3 * DAY)
   await lose(id)

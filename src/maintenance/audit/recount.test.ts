@@ -36,7 +36,7 @@ async function runsEndedAt(at: number, count: number): Promise<void> {
 const findings = () => db.run(listFindings({ projectId, taskId: null, before: null, limit: 10 }))
 const minuteAt = Math.floor(Date.now() / MINUTE) * MINUTE - 10 * MINUTE
 
-test('rows that are deleted from counted history are found, and told once', async () => {
+test('rows deleted from counted history are found and reported once', async () => {
   await db.run(sql`update tally_progress set counted_until = now() - interval '20 minutes'`)
   await runsEndedAt(minuteAt + 1_000, 12)
   await runsEndedAt(minuteAt + 3 * MINUTE, 3)
@@ -62,7 +62,7 @@ test('rows that are deleted from counted history are found, and told once', asyn
   expect(summary?.historyEndedAt).not.toBeNull()
 })
 
-test('an end that is written late is no reason to worry', async () => {
+test('a run that is recorded late is not a finding', async () => {
   const before = (await findings()).length
   await runsEndedAt(minuteAt + 2_000, 4)
 

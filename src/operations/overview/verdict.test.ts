@@ -19,7 +19,7 @@ const fine: Ingredients = {
   clockStep: null,
 }
 
-test('when nothing is wrong it says so, and what the day was', () => {
+test('without problems the verdict is fine and summarises the last 24 hours', () => {
   const { isFine, sentence } = verdictOf(fine)
 
   expect(isFine).toBe(true)
@@ -80,7 +80,7 @@ test.each([
     'The database clock was set forward by 1 h, 1 min ago (2 times in the last 24 hours). ',
   ],
   [{ lostNodes: 1, quietNodes: 2 }, '1 node died in the last hour. 2 nodes have missed heartbeats. '],
-] satisfies [Partial<Ingredients>, string][])('what is wrong comes first: %j', (wrong, says) => {
+] satisfies [Partial<Ingredients>, string][])('the verdict starts with the problem: %j', (wrong, says) => {
   const { isFine, sentence } = verdictOf({ ...fine, ...wrong })
 
   expect(isFine).toBe(false)
@@ -88,7 +88,7 @@ test.each([
   expect(sentence).not.toContain('On time')
 })
 
-test('an occurrence that was missed is not fine, though nothing is wrong now', () => {
+test('a missed occurrence needs attention even without a current problem', () => {
   const { isFine, sentence } = verdictOf({ ...fine, missed: 3 })
 
   expect(isFine).toBe(false)
@@ -99,6 +99,6 @@ test.each([
   [{ ran: 1, skipped: 0 }, 'In the last 24 hours 1 run ended and no occurrence was skipped.'],
   [{ ran: 0, skipped: 1 }, 'In the last 24 hours 0 runs ended and 1 occurrence was skipped.'],
   [{ ran: 2, skipped: 1, missed: 1 }, 'In the last 24 hours 2 runs ended and 1 occurrence was missed.'],
-])('says one and none in words: %j', (day, says) => {
+])('the verdict has correct singulars and plurals: %j', (day, says) => {
   expect(verdictOf({ ...fine, ...day }).sentence).toContain(says)
 })

@@ -30,7 +30,7 @@ test.each([
   [{ email: 'ada', email_verified: true }],
   [{ email: 'a b@example.com', email_verified: true }],
   [{ email: `${'a'.repeat(320)}@example.com`, email_verified: true }],
-])('%j is no verified address', (claims) => {
+])('%j has no verified email address', (claims) => {
   expect(of(claims).email).toBeNull()
 })
 
@@ -40,7 +40,7 @@ test('groups are found under the name of the claim, or along its path', () => {
   expect(groupsIn({ groups: 'one' }, 'groups')).toEqual(['one'])
 })
 
-test('what is no group is left out', () => {
+test('invalid group names and groups over the limit are left out', () => {
   expect(groupsIn({ groups: [1, null, '', 'x\u0000y', 'z'.repeat(201), { a: 1 }, 'ok'] }, 'groups')).toEqual([
     'ok',
   ])

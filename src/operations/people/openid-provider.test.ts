@@ -29,7 +29,7 @@ const failureOf = async (work: Promise<unknown>) => {
   return (error as SignInError).failure
 }
 
-test('whoever signs in is known by what the provider says of them', async () => {
+test('a user who signs in gets the identity from the claims of the provider', async () => {
   const { url, started } = await provider.begin()
   const returned = await local.signIn(url, 'ada')
 
@@ -43,7 +43,7 @@ test('whoever signs in is known by what the provider says of them', async () => 
   expect(new URL(url).searchParams.get('code_challenge_method')).toBe('S256')
 })
 
-test('a code is good once, and only with the state, nonce and verifier that it was asked for with', async () => {
+test('a code is valid once, and only with the state, nonce and verifier of its request', async () => {
   const first = await provider.begin()
   const second = await provider.begin()
   const query = queryOf(await local.signIn(first.url, 'ada'))
@@ -60,7 +60,7 @@ test('a code is good once, and only with the state, nonce and verifier that it w
   )
 })
 
-test('an answer of somebody else is no answer', async () => {
+test('an answer from another issuer or without parameters is invalid', async () => {
   const { started } = await provider.begin()
   const mixedUp = new URLSearchParams({ code: 'x', state: started.state, iss: 'https://evil.example' })
 
@@ -68,14 +68,14 @@ test('an answer of somebody else is no answer', async () => {
   expect(await failureOf(provider.finish('', started))).toBe('invalid_response')
 })
 
-test('a refusal by the provider is told as one', async () => {
+test('a sign-in that the provider denies fails with denied', async () => {
   const { started } = await provider.begin()
   const denied = new URLSearchParams({ error: 'access_denied', state: started.state, iss: local.issuer })
 
   expect(await failureOf(provider.finish(`?${denied}`, started))).toBe('denied')
 })
 
-test('a wrong client secret is told as a refusal', async () => {
+test('a wrong client secret fails with provider_refused', async () => {
   const wrong = new OpenIdProvider({ ...settings, clientSecret: 'wrong' })
   const { url, started } = await wrong.begin()
 
@@ -84,7 +84,7 @@ test('a wrong client secret is told as a refusal', async () => {
   )
 })
 
-test('a provider that is down is unreachable, and is asked again once it is there', async () => {
+test('a provider that is down is unreachable, and is asked again later', async () => {
   let asked = 0
   const server = createServer((_, response) => {
     asked++

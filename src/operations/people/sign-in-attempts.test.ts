@@ -16,7 +16,7 @@ async function tried(attempts: readonly SignInAttempts[], address: string, times
   return results.filter(({ status }) => status === 'fulfilled').length
 }
 
-test('an address may try ten times, on whichever nodes and also at once', async () => {
+test('an address has ten sign-in attempts across all nodes, also at once', async () => {
   const nodes = [new SignInAttempts(db), new SignInAttempts(db), new SignInAttempts(db)]
 
   expect(await tried(nodes, '192.0.2.1', 30)).toBe(10)
@@ -27,7 +27,7 @@ test('an address may try ten times, on whichever nodes and also at once', async 
   })
 })
 
-test('tries that succeed do not count, and one comes back every six seconds', async () => {
+test('successful attempts do not count, and one attempt is returned every six seconds', async () => {
   const attempts = new SignInAttempts(db)
   for (let i = 0; i < 20; i++) {
     await attempts.begin('198.51.100.1')

@@ -17,16 +17,16 @@ test.each([
   expect(orderOf([SIX, FOUR], own)).toEqual(expected)
 })
 
-test('the own loopback goes first', () => {
+test('a loopback address that this machine has goes first', () => {
   expect(orderOf(['127.0.0.1', '::1'], ['127.0.0.1', '::1'])).toEqual(['::1', '127.0.0.1'])
   expect(orderOf(['::1', '127.0.0.1'], ['127.0.0.1'])).toEqual(['127.0.0.1', '::1'])
 })
 
-test('local IPv6 goes behind IPv4, also between local networks', () => {
+test('local IPv6 goes after IPv4, even between local networks', () => {
   expect(orderOf([LOCAL_SIX, FOUR], ['192.168.1.2', 'fd00::2'])).toEqual([FOUR, LOCAL_SIX])
 })
 
-test('addresses of one kind stay in the order in which they were answered', () => {
+test('addresses of the same kind keep the order of the answer', () => {
   const answered = ['192.0.2.9', '192.0.2.1', '192.0.2.5']
 
   expect(orderOf(answered, ['192.168.1.2'])).toEqual(answered)

@@ -43,7 +43,7 @@ async function resolverWith(
   return { resolver, questions, files, pass, resolve: (name: string) => resolver.resolve(name) }
 }
 
-test('fifty names that hang delay neither another name nor what needs a thread', async () => {
+test('fifty names that hang delay neither another name nor the thread pool', async () => {
   const { resolve } = await resolverWith(({ name }) => (name.startsWith('hang') ? undefined : HEALTHY))
   let ended = 0
   const hanging = Array.from({ length: 50 }, (_, i) => resolve(`hang${i}.example.com`))
@@ -57,7 +57,7 @@ test('fifty names that hang delay neither another name nor what needs a thread',
   expect(await Promise.all(hanging)).toEqual(hanging.map(() => failed('EAI_AGAIN')))
 })
 
-test('those who ask for a name at the same time share one lookup', async () => {
+test('concurrent lookups of a name share one query', async () => {
   const { resolve, questions } = await resolverWith(() => HEALTHY)
 
   const answers = await Promise.all(Array.from({ length: 20 }, () => resolve('api.example.com')))
@@ -66,7 +66,7 @@ test('those who ask for a name at the same time share one lookup', async () => {
   expect(questions.map(({ type }) => type).sort()).toEqual(['A', 'AAAA'])
 })
 
-test('an answer is kept for its time to live, and a name may change its address', async () => {
+test('an answer is kept for its time to live and then looked up again', async () => {
   let address = '192.0.2.1'
   const { resolve, pass } = await resolverWith(() => ({ addresses: [address], ttl: 5 }))
   await resolve('api.example.com')
@@ -93,7 +93,7 @@ test.each([
   expect(questions).toHaveLength(4)
 })
 
-test('a name that a connection failed to is asked for again', async () => {
+test('a name is looked up again after a failed connection', async () => {
   const { resolver, resolve, pass, questions } = await resolverWith(() => HEALTHY)
   await resolve('api.example.com')
 
@@ -108,7 +108,7 @@ test('a name that a connection failed to is asked for again', async () => {
   expect(questions).toHaveLength(4)
 })
 
-test('that a name does not exist is known for a moment', async () => {
+test('a missing name is remembered for a moment', async () => {
   let reply: Reply = { code: 'NXDOMAIN' }
   const { resolve, pass } = await resolverWith(() => reply)
 
@@ -130,20 +130,20 @@ test.each<[string, Reply, string]>([
   expect(await resolve('api.example.com')).toEqual(failed(code))
 })
 
-test('a label that DNS does not allow does not exist', async () => {
+test('a name with an invalid label does not exist', async () => {
   const { resolve } = await resolverWith(() => HEALTHY)
 
   expect(await resolve(`${'x'.repeat(70)}.example.com`)).toEqual(failed('ENOTFOUND'))
 })
 
-test('what does not fit into a datagram is asked for over TCP', async () => {
+test('an answer too long for a datagram is requested over TCP', async () => {
   const addresses = Array.from({ length: 100 }, (_, i) => `192.0.2.${i}`)
   const { resolve } = await resolverWith(({ transport }) => ({ addresses, isTruncated: transport === 'udp' }))
 
   expect(await resolve('many.example.com')).toHaveLength(100)
 })
 
-test('garbage for one name spoils no other name', async () => {
+test('an invalid answer for one name does not affect other names', async () => {
   const { resolve } = await resolverWith(({ name }) =>
     name.startsWith('bad') ? { bytes: Buffer.from('garbage') } : HEALTHY,
   )
@@ -153,7 +153,7 @@ test('garbage for one name spoils no other name', async () => {
   expect([bad, good]).toEqual([failed('EAI_AGAIN'), four('192.0.2.7')])
 })
 
-test('a server that never answers for IPv6 does not take IPv4 away, and is asked again soon', async () => {
+test('without IPv6 answers the IPv4 addresses are used, and IPv6 is queried again soon', async () => {
   const { resolve, pass, questions } = await resolverWith(({ type }) => (type === 'A' ? HEALTHY : undefined))
 
   expect(await resolve('api.example.com')).toEqual(four('192.0.2.7'))
@@ -163,7 +163,7 @@ test('a server that never answers for IPv6 does not take IPv4 away, and is asked
   expect(questions.length).toBeGreaterThan(asked)
 })
 
-test('the hosts file is asked first, and read again when it changes', async () => {
+test('the hosts file takes precedence over DNS and is read again when it changes', async () => {
   const hosts = '# ours\n10.0.0.1 db.internal db # main\nfe80::1%lo0 odd\n\n10.0.0.2 DB.internal\n'
   const { resolve, questions, files, pass } = await resolverWith(() => HEALTHY, { hosts })
 
@@ -182,7 +182,7 @@ test.each([
   ['a.b', 'search cluster.test', ['a.b', 'a.b.cluster.test']],
   ['a.b', 'domain cluster.test', ['a.b', 'a.b.cluster.test']],
   ['a.b.', 'search cluster.test\noptions timeout:1 ndots:5', ['a.b']],
-])('%s is searched for as resolv.conf says: %j', async (name, resolvConf, expected) => {
+])('%s is searched as resolv.conf defines: %j', async (name, resolvConf, expected) => {
   const last = expected.at(-1)
   const { resolve, questions } = await resolverWith(
     (question) => (question.name === last ? HEALTHY : { code: 'NXDOMAIN' }),
@@ -195,7 +195,7 @@ test.each([
   expect(answer).toEqual(four('192.0.2.7'))
 })
 
-test('DNS is not asked for localhost: the system knows it', async () => {
+test('localhost is resolved by the system, not by DNS', async () => {
   const { resolve, questions } = await resolverWith(() => ({ code: 'NXDOMAIN' }))
 
   const answer = await resolve('localhost')

@@ -9,6 +9,6 @@ test.each([
   ['hosts: files resolve [!UNAVAIL=return] dns', true],
   ['# hosts: files dns\nhosts: files ldap dns', true],
   ['hosts: files mdns dns', true],
-])('whether %j names sources that may know any host: %s', (nsswitch, expected) => {
+])('%j names sources that may know any host: %s', (nsswitch, expected) => {
   expect(hasOtherSources(nsswitch)).toBe(expected)
 })

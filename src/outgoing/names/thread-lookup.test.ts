@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MAX_LOOKUP_THREADS, ThreadLookups } from './thread-lookup.ts'
 
-test('names take two of the threads of the process, the others wait', async () => {
+test('lookups use at most two threads of the process, and the others wait', async () => {
   const threads = new ThreadLookups()
   const running: number[] = []
 
@@ -20,7 +20,7 @@ test('names take two of the threads of the process, the others wait', async () =
   expect(threads.running).toBe(0)
 })
 
-test('a name that waits for a thread can be taken back', async () => {
+test('a lookup that waits for a thread can be cancelled', async () => {
   const threads = new ThreadLookups()
   const first = Array.from({ length: MAX_LOOKUP_THREADS }, () => threads.ask('localhost', () => {}))
 

@@ -15,7 +15,7 @@ function answers(
   return now
 }
 
-test('it starts at 128 and shrinks once a round trip', () => {
+test('the limit starts at 128 and shrinks at most once per round trip', () => {
   const limit = new AdaptiveLimit()
 
   for (let i = 0; i < 50; i++) limit.failed(900, 1_000)
@@ -26,7 +26,7 @@ test('it starts at 128 and shrinks once a round trip', () => {
   expect(limit.value).toBe(62)
 })
 
-test('it never shrinks below one', () => {
+test('the limit never shrinks below one', () => {
   const limit = new AdaptiveLimit()
 
   for (let now = 0; now < 100; now++) limit.failed(now, now)
@@ -34,7 +34,7 @@ test('it never shrinks below one', () => {
   expect(limit.value).toBe(1)
 })
 
-test('it grows back while it is used, by a few calls a round trip', () => {
+test('the limit grows back with use, by a few calls per round trip', () => {
   const limit = new AdaptiveLimit()
   for (let now = 0; now < 10; now++) limit.failed(now, now)
   const shrunk = limit.value
@@ -46,7 +46,7 @@ test('it grows back while it is used, by a few calls a round trip', () => {
   expect(limit).toMatchObject({ value: 128, shrunkBy: null })
 })
 
-test('it does not grow while few calls are under way, unless all has been well for a minute', () => {
+test('the limit does not grow while few calls are under way, except after a minute without failures', () => {
   const limit = new AdaptiveLimit()
   limit.failed(0, 0)
 
@@ -64,7 +64,7 @@ test('a target that is steadily slow keeps its limit', () => {
   expect(limit).toMatchObject({ value: 128, shrunkBy: null })
 })
 
-test('answers that become slow shrink it, but not for ever', () => {
+test('slower responses shrink the limit temporarily', () => {
   const limit = new AdaptiveLimit()
   let now = answers(limit, 0, { count: 5_000, latencyMs: 20 })
 
@@ -76,7 +76,7 @@ test('answers that become slow shrink it, but not for ever', () => {
   expect(limit).toMatchObject({ value: 128, shrunkBy: null })
 })
 
-test('answers that become slow with few calls under way say nothing about the limit', () => {
+test('slower responses with few calls under way leave the limit unchanged', () => {
   const limit = new AdaptiveLimit()
   const now = answers(limit, 0, { count: 500, underWay: 8 })
 
@@ -85,7 +85,7 @@ test('answers that become slow with few calls under way say nothing about the li
   expect(limit.value).toBe(128)
 })
 
-test('slow calls among fast ones are only slow calls', () => {
+test('slow calls among fast ones do not shrink the limit', () => {
   const limit = new AdaptiveLimit()
   let now = answers(limit, 0, { count: 1_000 })
 
@@ -97,7 +97,7 @@ test('slow calls among fast ones are only slow calls', () => {
   expect(limit.value).toBe(128)
 })
 
-test('after a circuit closed it begins at four and doubles with each round trip', () => {
+test('after a circuit closes the limit starts at four and doubles with each round trip', () => {
   const limit = new AdaptiveLimit()
   limit.ramp(0)
 
@@ -108,7 +108,7 @@ test('after a circuit closed it begins at four and doubles with each round trip'
   expect(limit.value).toBe(16)
 })
 
-test('a smaller maximum holds at once, a larger one unless it has shrunk', () => {
+test('a lower maximum applies at once, a higher one at once unless the limit has shrunk', () => {
   const limit = new AdaptiveLimit()
 
   limit.setMax(10)

@@ -28,17 +28,17 @@ test.each([
   ['email_not_configured', undefined, 'neutral'],
   ['worker_stopped', undefined, 'neutral'],
   ['executor_failed', undefined, 'neutral'],
-])('%s with status %s is %s', (code, status, kind) => {
+])('%s with status %s counts as %s', (code, status, kind) => {
   expect(callResultOf('a', failed(code, status), 7)).toMatchObject({ taskId: 'a', kind, durationMs: 7 })
 })
 
-test('of the failures of HTTP only our own say nothing about the target', () => {
+test('HTTP failures that Belfry itself causes are neutral about the target', () => {
   const neutral = HTTP_FAILURE_CODES.filter((code) => callResultOf('a', failed(code), 1).kind === 'neutral')
 
   expect(neutral).toEqual(['aborted', 'forbidden_address', 'invalid_request', 'worker_exhausted'])
 })
 
-test('what ends without an answer of its own', () => {
+test('completed counts as answered, timed_out as a timeout, and a cancelled or lost attempt as neutral', () => {
   const error = { code: 'timed_out', message: 'x' }
 
   expect(callResultOf('a', { kind: 'completed', output: null }, 1).kind).toBe('answered')
@@ -47,7 +47,7 @@ test('what ends without an answer of its own', () => {
   expect(callResultOf('a', { kind: 'lease_lost' }, 1).kind).toBe('neutral')
 })
 
-test('what the target asks to wait is passed on', () => {
+test('the wait that the target asks for is passed on', () => {
   const outcome = { ...failed('http_status', 503), retryAfterMs: 9_000 } as Outcome
 
   expect(callResultOf('a', outcome, 1).retryAfterMs).toBe(9_000)

@@ -13,7 +13,7 @@ function anOpenLine() {
 }
 
 test.each(['unreachable', 'timed_out', 'overloaded'] as const)(
-  'five calls in a row of two tasks that are %s open it',
+  'five consecutive calls of two tasks with the result %s open the circuit',
   (kind) => {
     const { book } = aBook()
     const line = book.line('p', TARGET)
@@ -27,19 +27,22 @@ test.each(['unreachable', 'timed_out', 'overloaded'] as const)(
   },
 )
 
-test.each(['answered', 'failed'] as const)('a call that was %s between them keeps it closed', (kind) => {
-  const { book, pass } = aBook()
-  const line = book.line('p', TARGET)
+test.each(['answered', 'failed'] as const)(
+  'a call with the result %s in between keeps the circuit closed',
+  (kind) => {
+    const { book, pass } = aBook()
+    const line = book.line('p', TARGET)
 
-  for (let i = 0; i < 100; i++) {
-    pass(100)
-    call(line, i % 5 === 4 ? kind : 'unreachable', { taskId: `t${i}` })
-  }
+    for (let i = 0; i < 100; i++) {
+      pass(100)
+      call(line, i % 5 === 4 ? kind : 'unreachable', { taskId: `t${i}` })
+    }
 
-  expect(line.condition).toBe('open')
-})
+    expect(line.condition).toBe('open')
+  },
+)
 
-test('one broken path of one task never opens it', () => {
+test('a single task whose calls all fail with a response never opens the circuit', () => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)
 
@@ -51,7 +54,7 @@ test('one broken path of one task never opens it', () => {
   expect(line).toMatchObject({ free: 128, condition: 'open' })
 })
 
-test('timeouts of one task do not stop the calls of others, which are answered', () => {
+test('timeouts of one task do not open the circuit while calls of other tasks are answered', () => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)
   call(line, 'answered', { taskId: 'b' })
@@ -65,7 +68,7 @@ test('timeouts of one task do not stop the calls of others, which are answered',
   expect(line.condition).toBe('open')
 })
 
-test('a burst of old timeouts is nothing when later calls were answered', () => {
+test('late timeouts of old calls do not open the circuit when later calls were answered', () => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)
   for (let i = 0; i < 20; i++) line.begin()
@@ -77,7 +80,7 @@ test('a burst of old timeouts is nothing when later calls were answered', () => 
   expect(line.free).toBe(128)
 })
 
-test('a task that is the only one to call opens it for itself', () => {
+test('a task that calls a target alone opens the circuit', () => {
   const { book } = aBook()
   const line = book.line('p', TARGET)
 
@@ -86,7 +89,7 @@ test('a task that is the only one to call opens it for itself', () => {
   expect(line.condition).toBe('circuit')
 })
 
-test('a task that is not the only one opens it once no other has called for ten minutes', () => {
+test('one of several tasks opens the circuit only if no other has called for ten minutes', () => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)
   call(line, 'answered', { taskId: 'b' })
@@ -110,7 +113,7 @@ test('tasks that opt out have a line without a circuit', () => {
   expect(line.condition).toBe('open')
 })
 
-test('after five seconds exactly one probe goes, and its answer closes it', () => {
+test('after five seconds exactly one probe starts, and its response closes the circuit', () => {
   const { line, pass, opened, book } = anOpenLine()
 
   pass(4_999)
@@ -128,7 +131,7 @@ test('after five seconds exactly one probe goes, and its answer closes it', () =
   expect(book.drainTransitions()).toEqual([])
 })
 
-test('a probe that fails doubles the time, up to five minutes', () => {
+test('a failed probe doubles the time until the next, up to five minutes', () => {
   const { line, pass } = anOpenLine()
   const times: number[] = []
 
@@ -143,7 +146,7 @@ test('a probe that fails doubles the time, up to five minutes', () => {
   expect(times).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000])
 })
 
-test('a neutral probe lets another go', () => {
+test('after a neutral probe another one may start', () => {
   const { line, pass, opened } = anOpenLine()
 
   pass(5_000)
@@ -153,7 +156,7 @@ test('a neutral probe lets another go', () => {
   expect(opened).toHaveLength(2)
 })
 
-test('calls that began before it opened say nothing while it is open', () => {
+test('calls that began before the circuit opened do not affect it while it is open', () => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)
   for (let i = 0; i < 10; i++) line.begin()
@@ -176,7 +179,7 @@ test('calls that began before it opened say nothing while it is open', () => {
   expect([line.condition, line.free]).toEqual(['open', 4])
 })
 
-test('a probe that hangs is given up after half a minute, and its late answer still counts', () => {
+test('a probe that hangs is replaced after half a minute, and its late response still counts', () => {
   const { line, pass, book } = anOpenLine()
   pass(5_000)
   line.begin()
@@ -216,7 +219,7 @@ test.each([
   [2_000, 5_000],
   [60_000, 63_000],
   [3_600_000, 300_000],
-])('Retry-After of %i ms leaves it alone for %i ms', (retryAfterMs, openMs) => {
+])('Retry-After of %i ms keeps the circuit open for %i ms', (retryAfterMs, openMs) => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)
 
@@ -228,7 +231,7 @@ test.each([
   expect(line.free).toBe(1)
 })
 
-test('after it closed, calls ramp up from four', () => {
+test('after the circuit closes, the limit ramps up from four', () => {
   const { line, pass } = anOpenLine()
   pass(5_000)
   call(line, 'answered', { durationMs: 1 })
@@ -243,7 +246,7 @@ test('after it closed, calls ramp up from four', () => {
   expect(line.underWay + line.free).toBe(128)
 })
 
-test('a target that fails again at once is left alone as long as before', () => {
+test('a target that fails again at once gets the same pause as before', () => {
   const { line, pass } = anOpenLine()
   pass(5_000)
   call(line, 'unreachable', { durationMs: 1 })

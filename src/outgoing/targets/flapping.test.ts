@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { flap } from '../../../bench/support/flapping-target.ts'
 
-test('a week of a flapping target: a circuit saves nearly all attempts that would find nobody', () => {
+test('in a week with a flapping target a circuit saves nearly all futile attempts', () => {
   const week = { days: 7, tasks: 10, seed: 15 }
 
   const without = flap({ ...week, hasCircuit: false })
@@ -17,7 +17,7 @@ test('a week of a flapping target: a circuit saves nearly all attempts that woul
   expect(withCircuit.overdueSeconds).toBeLessThan(340)
 })
 
-test('the more tasks call it, the less a circuit costs each', () => {
+test('the more tasks call a target, the fewer futile attempts each has', () => {
   const week = { days: 2, seed: 15, hasCircuit: true }
 
   const few = flap({ ...week, tasks: 5 })

@@ -24,7 +24,7 @@ function callAll(line: TargetLine): number {
   return free
 }
 
-test('when no call was answered for long one more may start, and the next after twice the time', () => {
+test('after a long time without a response one more call may start, and the next after twice that time', () => {
   const { line, pass, opened } = aLine()
   expect([line.free, line.condition]).toEqual([0, 'full'])
 
@@ -38,7 +38,7 @@ test('when no call was answered for long one more may start, and the next after 
   expect([line.free, opened]).toEqual([1, [line.id, line.id]])
 })
 
-test('a target that answers again is called more and more, however many calls to it still hang', () => {
+test('a target that responds again gets more and more calls, however many still hang', () => {
   const { line, pass } = aLine()
   pass(LEAST_SILENCE_MS)
 
@@ -48,7 +48,7 @@ test('a target that answers again is called more and more, however many calls to
   expect(line.underWay).toBe(LIMIT)
 })
 
-test('calls that hung and time out in the end neither shrink the limit nor open the circuit', () => {
+test('hung calls that finally time out neither shrink the limit nor open the circuit', () => {
   const { line, pass, book } = aLine()
   pass(LEAST_SILENCE_MS)
   for (let i = 0; i < 100; i++) callAll(line)
@@ -59,7 +59,7 @@ test('calls that hung and time out in the end neither shrink the limit nor open 
   expect(book.report()[0]).toMatchObject({ circuit: null, limit: LIMIT })
 })
 
-test('while it does not answer, hanging calls do not add up', () => {
+test('hanging calls to a silent target do not accumulate', () => {
   const { line, pass } = aLine()
 
   for (let i = 0; i < 20 * 60; i++) {
@@ -70,7 +70,7 @@ test('while it does not answer, hanging calls do not add up', () => {
   expect(line.underWay - LIMIT).toBeLessThanOrEqual(7)
 })
 
-test('beside calls that hang no more begin than there were', () => {
+test('beside hanging calls at most as many others are under way at once', () => {
   const { line, pass } = aLine()
   pass(LEAST_SILENCE_MS)
   for (let i = 0; i < 100; i++) callAll(line)
@@ -89,7 +89,7 @@ test('a limit that the project has set is never exceeded', () => {
   expect([line.free, line.condition]).toEqual([0, 'full'])
 })
 
-test('below the limit of the project one more call finds out, though failures have shrunk the limit', () => {
+test('one more call tests the target below the limit of the project, even if failures shrank the limit', () => {
   const { line, pass, book } = aLine(40, 50)
   line.begin()
   line.end(ended('unreachable', { durationMs: 0 }))
@@ -115,7 +115,7 @@ test('when a probe is answered, calls from before the circuit opened take no roo
   expect([line.underWay, line.free]).toEqual([100, 4])
 })
 
-test('a target that always takes long is not called beyond its limit', () => {
+test('a target that is always slow gets an extra call only after a much longer time', () => {
   const { line, pass } = aLine(1)
   for (let i = 0; i < 20; i++) {
     pass(40_000)

@@ -6,7 +6,7 @@ const around = (expected: number, percentile: number | null) => {
   expect(percentile).toBeLessThan(expected * 1.15)
 }
 
-test('percentiles are a tenth off at most', () => {
+test('percentiles are accurate to about a tenth', () => {
   const latency = new LatencyHistogram()
   for (let ms = 1; ms <= 1_000; ms++) latency.add(ms)
 
@@ -15,11 +15,11 @@ test('percentiles are a tenth off at most', () => {
   around(990, latency.percentile(0.99))
 })
 
-test('there is none before the first answer', () => {
+test('there are no percentiles before the first response', () => {
   expect(new LatencyHistogram().percentile(0.5)).toBeNull()
 })
 
-test('what was long ago loses its weight', () => {
+test('old latencies lose their weight', () => {
   const latency = new LatencyHistogram()
   for (let i = 0; i < 10_000; i++) latency.add(5)
   for (let i = 0; i < 10_000; i++) latency.add(800)
@@ -27,7 +27,7 @@ test('what was long ago loses its weight', () => {
   around(800, latency.percentile(0.01))
 })
 
-test('the shortest and the longest are counted too', () => {
+test('extremely short and long latencies are counted too', () => {
   const latency = new LatencyHistogram()
   latency.add(0)
   latency.add(1e12)

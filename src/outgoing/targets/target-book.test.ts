@@ -45,7 +45,7 @@ test('a limit of the project holds for tasks with and without a circuit together
   expect(opened).toContain(always.id)
 })
 
-test('the throughput of a line is that of its last second, and none after failures', () => {
+test('the throughput of a line is that of the last second, and zero after a failure', () => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)
   for (let i = 0; i < 200; i++) {
@@ -59,7 +59,7 @@ test('the throughput of a line is that of its last second, and none after failur
   expect(line.perSecond).toBe(0)
 })
 
-test('a line whose answers became slow still has a throughput', () => {
+test('a line with slower responses still has a throughput', () => {
   const { book, pass } = aBook()
   const line = book.line('p', TARGET)
   const answerAll = (durationMs: number) => {
@@ -75,7 +75,7 @@ test('a line whose answers became slow still has a throughput', () => {
   expect(line.perSecond).toBeGreaterThan(0)
 })
 
-test('a paused line has no room, and is offered when it goes on', () => {
+test('a paused line has no room and is offered again when it resumes', () => {
   const { book, opened } = aBook()
   const line = book.line('p', TARGET)
 
@@ -88,7 +88,7 @@ test('a paused line has no room, and is offered when it goes on', () => {
   expect(opened).toEqual([line.id])
 })
 
-test('a full line is offered when its limit is raised', () => {
+test('a full line is offered again when its limit is raised', () => {
   const { book, opened } = aBook()
   book.configure([setting({ limit: 2 })])
   const line = book.line('p', TARGET)
@@ -102,7 +102,7 @@ test('a full line is offered when its limit is raised', () => {
   expect(opened).toEqual([line.id])
 })
 
-test('a line whose rate is spent is offered when the next call may start', () => {
+test('a line that has used up its rate is offered again when the next call may start', () => {
   const { book, opened, pass } = aBook()
   book.configure([setting({ rate: '10/s', burst: 2 })])
   const line = book.line('p', TARGET)
@@ -118,7 +118,7 @@ test('a line whose rate is spent is offered when the next call may start', () =>
   expect(line.free).toBe(1)
 })
 
-test('both lines to a target share its rate, and both are offered', () => {
+test('both lines to a target share its rate, and both are offered again', () => {
   const { book, opened, pass } = aBook()
   book.configure([setting({ rate: '60/m', burst: 1 })])
   const line = book.line('p', TARGET)
@@ -131,7 +131,7 @@ test('both lines to a target share its rate, and both are offered', () => {
   expect(opened.sort()).toEqual([line.id, always.id])
 })
 
-test('a rate over a minute is exact, whatever calls are waiting', () => {
+test('a rate is exact over a minute, for one node and for several', () => {
   let nodes = 1
   const { book, pass } = aBook({ nodes: () => nodes })
   book.configure([setting({ rate: '20/s', burst: 1 })])
@@ -150,7 +150,7 @@ test('a rate over a minute is exact, whatever calls are waiting', () => {
   expect(startsIn(60_000)).toBe(300)
 })
 
-test('a circuit that is open elsewhere is open here until the same instant', () => {
+test('a circuit that another node opened is open here until the same instant', () => {
   const { book, opened, pass, now } = aBook()
   const line = book.line('p', TARGET)
   const shared = { projectId: 'p', target: TARGET, openedAt: now(), until: now() + 8_000, error: null }
@@ -168,7 +168,7 @@ test('a circuit that is open elsewhere is open here until the same instant', () 
   expect(line.free).toBe(4)
 })
 
-test('a probe that fails here opens it for this node itself', () => {
+test('a failed probe in this node opens the circuit as its own', () => {
   const { book, pass, now } = aBook()
   const line = book.line('p', TARGET)
   book.learn([{ projectId: 'p', target: TARGET, openedAt: now(), until: now() + 1_000, error: null }])
@@ -181,7 +181,7 @@ test('a probe that fails here opens it for this node itself', () => {
   expect(book.drainTransitions()).toMatchObject([{ change: 'opened', projectId: 'p', target: TARGET }])
 })
 
-test('a circuit that is no longer open elsewhere closes, unless this node opened it', () => {
+test('a circuit that another node closed closes here too, unless this node opened it', () => {
   const { book, now, opened } = aBook()
   const shared = { projectId: 'p', openedAt: now(), until: now() + 60_000, error: null }
   const own = book.line('p', 'https://own.example.com')
@@ -198,7 +198,7 @@ test('a circuit that is no longer open elsewhere closes, unless this node opened
   expect(own.condition).toBe('circuit')
 })
 
-test('transitions tell since when, until when and why', () => {
+test('a transition reports its reason and since when and until when the circuit is open', () => {
   const { book, now } = aBook()
   const line = book.line('p', TARGET)
   const error = { code: 'connect_refused', message: 'connection refused' }
@@ -218,7 +218,7 @@ test('transitions tell since when, until when and why', () => {
   ])
 })
 
-test('a report tells how a line is and why', () => {
+test('a report contains the state of a line and the reason', () => {
   const { book, now } = aBook()
   book.configure([setting({ limit: 50 })])
   const line = book.line('p', TARGET)
@@ -251,7 +251,7 @@ test('a report tells how a line is and why', () => {
   expect(book.report()[0]?.latency?.p50).toBeGreaterThan(85)
 })
 
-test('lines that nobody uses are forgotten after a minute, others later, and none with calls under way', () => {
+test('unused lines are removed after a minute or later, and never with calls under way', () => {
   const { book } = aBook()
   call(book.line('p', 'https://idle.example.com'), 'answered')
   call(book.line('p', 'https://shrunk.example.com'), 'unreachable')
@@ -270,7 +270,7 @@ test('lines that nobody uses are forgotten after a minute, others later, and non
   expect([...book.lines()]).toEqual([busy])
 })
 
-test('a line that is used although it was forgotten is kept again', () => {
+test('a removed line that is used is in the book again', () => {
   const { book } = aBook()
   const line = book.line('p', TARGET)
   book.passAge()
@@ -284,7 +284,7 @@ test('a line that is used although it was forgotten is kept again', () => {
   expect(line.underWay).toBe(0)
 })
 
-test('a line that somebody kept is paused with its target, also after it was forgotten', () => {
+test('a removed line that is used again is paused with its target', () => {
   const { book, opened } = aBook()
   const kept = book.line('p', TARGET)
   book.passAge()
@@ -300,7 +300,7 @@ test('a line that somebody kept is paused with its target, also after it was for
   expect(book.line('p', TARGET)).toBe(kept)
 })
 
-test('a rate is not begun anew by forgetting', () => {
+test('removing a line does not reset its rate', () => {
   const { book } = aBook()
   book.configure([setting({ rate: '1/h', burst: 1 })])
   call(book.line('p', TARGET), 'answered')
@@ -320,7 +320,7 @@ test('without a clock of its own a book opens lines by real time', async () => {
   expect(opened).toMatchObject({ target: TARGET, free: 1, condition: 'open' })
 })
 
-test('there are never more lines than the bound, and those with calls under way stay', () => {
+test('the number of lines is bounded, and lines with calls under way stay', () => {
   const { book } = aBook()
   const busy = book.line('p', 'https://busy.example.com')
   busy.begin()
@@ -331,7 +331,7 @@ test('there are never more lines than the bound, and those with calls under way 
   expect(book.line('p', busy.target)).toBe(busy)
 })
 
-test('a mail server takes few calls at once, unless a setting says otherwise', () => {
+test('a mail server gets few calls at once unless a setting allows more', () => {
   const { book } = aBook()
   const setting = {
     projectId: 'q',
@@ -347,7 +347,7 @@ test('a mail server takes few calls at once, unless a setting says otherwise', (
   expect(book.line('q', 'smtp://mail.example.com:587').free).toBe(20)
 })
 
-test('a line that loses its room by a lower rate is offered when its turn comes', () => {
+test('a line that a lower rate leaves without room is offered again on time', () => {
   const { book, opened, pass } = aBook()
   const set = (rate: string) =>
     book.configure([{ projectId: 'p', pattern: TARGET, limit: null, rate, burst: null, isPaused: false }])

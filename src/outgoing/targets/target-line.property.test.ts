@@ -131,7 +131,7 @@ class Play {
   }
 }
 
-test('no call begins over the limit, and calls under way are counted', () => {
+test('calls under way are counted, and a line has room exactly when it is open', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const play = new Play()
@@ -145,7 +145,7 @@ test('no call begins over the limit, and calls under way are counted', () => {
   )
 })
 
-test('whatever has happened, a target that answers has all its room again', () => {
+test('after any history a target that responds regains all its room', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const play = new Play()
@@ -167,7 +167,7 @@ test('whatever has happened, a target that answers has all its room again', () =
   )
 })
 
-test('a line without room is offered again, without anybody asking', () => {
+test('a line without room is offered again without polling', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const play = new Play()

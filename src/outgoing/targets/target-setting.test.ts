@@ -20,7 +20,7 @@ test.each([
   [['*.b.example.com', 'a.b.example.com'], 'a.b.example.com'],
   [['a.b.example.com', TARGET], TARGET],
   [['b.example.com', 'https://a.b.example.com', '*.com'], '*.com'],
-])('of %j the limit of %s applies', (patterns, applied) => {
+])('with the patterns %j the limit of %s applies', (patterns, applied) => {
   const settings = patterns.map((pattern, i) => setting(pattern, { limit: i + 1 }))
 
   const { limit } = new TargetSettings(settings).appliedTo('p', TARGET)
@@ -28,7 +28,7 @@ test.each([
   expect(limit).toBe(patterns.indexOf(applied) + 1)
 })
 
-test('each thing comes from the most exact pattern that sets it, and any may pause', () => {
+test('each value comes from the most specific pattern that sets it, and any pattern can pause', () => {
   const settings = new TargetSettings([
     setting('*.example.com', { isPaused: true, rate: '5/s', burst: 3, limit: 9 }),
     setting('a.b.example.com', { rate: '10/s' }),
@@ -40,7 +40,7 @@ test('each thing comes from the most exact pattern that sets it, and any may pau
   expect(settings.appliedTo('r', TARGET)).toEqual({ limit: null, gapMs: null, burst: null, isPaused: false })
 })
 
-test('a pattern applies exactly when it names the target, in the order of precision', () => {
+test('a pattern applies exactly when it matches the target, the most specific one first', () => {
   const label = fc.constantFrom('a', 'b', 'example', 'com', '127', '0')
   const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'))
   const target = fc.oneof(

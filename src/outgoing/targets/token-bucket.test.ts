@@ -20,33 +20,33 @@ test.each([
   ['7/s', 1_000 / 7, 7],
   ['300/m', 200, 5],
   ['1000/s', 1, 1_000],
-])('a minute of %s starts exactly as many', (_, gapMs, perSecond) => {
+])('%s starts exactly that many over a minute', (_, gapMs, perSecond) => {
   const bucket = new TokenBucket(() => 1, gapMs, 1)
 
   expect(starts(bucket, { ms: 60_000 })).toBe(60 * perSecond)
 })
 
-test('a burst comes at once, and once only', () => {
+test('a burst starts at once, and only once', () => {
   const bucket = new TokenBucket(() => 1, 100, 20)
 
   expect(starts(bucket, { ms: 1 })).toBe(20)
   expect(starts(bucket, { from: 1, ms: 60_000 })).toBe(600)
 })
 
-test('a timer that is late loses nothing', () => {
+test('a late timer loses no starts', () => {
   const bucket = new TokenBucket(() => 1, 100, 1)
 
   expect(starts(bucket, { ms: 60_000, stepMs: 7 })).toBe(600)
 })
 
-test('each of three nodes starts a third, with a third of the burst', () => {
+test('each of three nodes gets a third of the rate and of the burst', () => {
   const bucket = new TokenBucket(() => 3, 100, 6)
 
   expect(starts(bucket, { ms: 1 })).toBe(2)
   expect(starts(bucket, { from: 1, ms: 60_000 })).toBe(200)
 })
 
-test('shares follow the number of nodes', () => {
+test('the share of a node follows the number of nodes', () => {
   let nodes = 1
   const bucket = new TokenBucket(() => nodes, 100, 1)
 
@@ -63,7 +63,7 @@ test('a share of a burst is at least one', () => {
   expect(bucket.free(0)).toBe(1)
 })
 
-test('it says when the next may start, and whether it is full', () => {
+test('the bucket reports when the next call may start and whether it is full', () => {
   const bucket = new TokenBucket(() => 1, 3_600_000, 1)
   bucket.take(0)
 

@@ -33,7 +33,7 @@ test('flags win over the environment, which wins over the file', () => {
   expect(config).toMatchObject({ port: 5, concurrency: 4, logLevel: 'warn' })
 })
 
-test('a wrong value is refused with its name, itself and what is allowed', () => {
+test('an invalid value is refused with its name, the value and what is allowed', () => {
   expect(() => read({ flags: { port: '70000' } })).toThrow(
     "--port is '70000'; it must be a whole number from 0 to 65535.",
   )
@@ -43,7 +43,7 @@ test('a wrong value is refused with its name, itself and what is allowed', () =>
   expect(() => read(fileWith('port = "high"'))).toThrow("port in belfry.toml is 'high'")
 })
 
-test('a wrong key is answered with its nearest right one', () => {
+test('for an unknown key the nearest setting is suggested', () => {
   expect(() => read({ env: { BELFRY_PROT: '1' } })).toThrow(
     'Unknown environment variable BELFRY_PROT. Did you mean BELFRY_PORT?',
   )
@@ -67,7 +67,7 @@ test('a database may be reached through a local socket', () => {
   expect(read({ flags: { databaseUrl } }).databaseUrl).toBe(databaseUrl)
 })
 
-test('what Kubernetes says about a service called belfry is not taken for settings', () => {
+test('variables that Kubernetes sets for a service named belfry are not settings', () => {
   const env = {
     BELFRY_SERVICE_HOST: '10.0.0.1',
     BELFRY_SERVICE_PORT_HTTP: '3369',
@@ -96,7 +96,7 @@ test('settings that cannot work together are refused with what would be right', 
   refused({ lookEveryMs: 6_000 }).toThrow('--look-ahead-ms is 10000; it must be at least 2 times')
 })
 
-test('who hears no wake-ups looks often, unless told otherwise', () => {
+test('a node without wake-ups polls often by default', () => {
   const pooled = { databaseUrl: 'postgresql://pooler/belfry', databasePooling: 'transaction' }
   const direct = { ...pooled, databaseDirectUrl: 'postgresql://server/belfry' }
 
@@ -132,7 +132,7 @@ test('a preset changes defaults, and what is set wins over it', () => {
   })
 })
 
-test('a preset that is not known is refused with those that are', () => {
+test('an unknown preset is refused, and the known presets are listed', () => {
   expect(() => read({ flags: { preset: 's3' } })).toThrow(
     "--preset is 's3'; it must be one of default, batch-windows, minute-cron, frequent-scan, small-batches.",
   )
@@ -152,13 +152,13 @@ test.each(PRESET_NAMES)(
   },
 )
 
-test('a contradiction with a preset says that it is one', () => {
+test('an error names the preset that a setting contradicts', () => {
   expect(() => read({ flags: { preset: 'minute-cron', leaseMs: 20_000 } })).toThrow(
     '--lease-ms is 20000; it must be at least 3 times --heartbeat-ms (--preset minute-cron), which is 30000',
   )
 })
 
-test('a preset does not make those look seldom who hear no wake-ups', () => {
+test('a preset does not slow down the polling of a node without wake-ups', () => {
   const flags = {
     preset: 'batch-windows',
     databaseUrl: 'postgresql://pooler/belfry',
@@ -211,7 +211,7 @@ test.each([
   ['postgresql://belfry:pa?ss@db/belfry', "contains '?' in its user name or password; write it as %3F"],
   ['postgresql://belfry:pa@ss@db/belfry', "contains '@' in its user name or password; write it as %40"],
 ])(
-  'a password with a character that ends it is refused, and how to write it is said',
+  'an unescaped character in a password is refused, and the error shows its escaped form',
   (databaseUrl, reason) => {
     expect(() => read({ flags: { databaseUrl } })).toThrow(`--database-url is '…'; it ${reason}.`)
   },

@@ -37,7 +37,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (arch, column) => {
     expect(refused).toEqual([...listed].filter((number) => number !== null).sort((a, b) => a - b))
   })
 
-  test('says that there is no clone3, and nothing newer than the list', () => {
+  test('reports clone3 and every call newer than the list as not implemented', () => {
     expect(judge(CLONE3)).toBe(ANSWER.notImplemented)
     expect(judge(LATEST)).toBe(ANSWER.allow)
     expect(judge(LATEST + 1)).toBe(ANSWER.notImplemented)
@@ -53,7 +53,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (arch, column) => {
       expect(judge(clone, [2 ** bit]), `flag ${bit}`).toBe(ANSWER.notPermitted)
   })
 
-  test('allows sockets of the network and of the machine, and no others', () => {
+  test('allows network and local sockets only', () => {
     const socket = JUDGED.socket[column]
     const allowed = range(64).filter((family) => judge(socket, [family]) === ANSWER.allow)
 
@@ -61,7 +61,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (arch, column) => {
     expect(judge(socket, [AF_VSOCK])).toBe(ANSWER.noFamily)
   })
 
-  test('allows no typing into terminals', () => {
+  test('refuses to inject input into terminals', () => {
     const ioctl = JUDGED.ioctl[column]
 
     expect(judge(ioctl, [0, 0x5412])).toBe(ANSWER.notPermitted)
@@ -77,7 +77,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (arch, column) => {
     for (const other of others) expect(run(filter, data(other, 1, []))).toBe(ANSWER.kill)
   })
 
-  test('is encoded as the kernel reads it', () => {
+  test('is encoded in the format of the kernel', () => {
     const bytes = seccompFilter(arch)
 
     expect(bytes.length).toBe(filter.length * 8)
@@ -109,7 +109,7 @@ test('the filter for x64 refuses the x32 ABI', () => {
   expect(judge(0xffff_ffff)).toBe(ANSWER.notPermitted)
 })
 
-test('a jump leads to its label, and one without or too far is refused', () => {
+test('a jump leads to its label, and a jump without a label or too far is refused', () => {
   const lines = [load(NUMBER_AT), jump('equal', 7, 'found'), answer(1), label('found'), answer(2)]
 
   expect(run(assemble(lines), data(0, 7, []))).toBe(2)
@@ -120,7 +120,7 @@ test('a jump leads to its label, and one without or too far is refused', () => {
   expect(() => assemble(far)).toThrow('too far')
 })
 
-test('an instruction keeps its operand whole', () => {
+test('an instruction keeps all bits of its operand', () => {
   expect(encode(assemble([answer(0xffff_fffe)])).toString('hex')).toBe('06000000feffffff')
 })
 

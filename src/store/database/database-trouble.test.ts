@@ -24,12 +24,12 @@ test.each([
 })
 
 test.each(['22P02', '23505', '42703', '42601', 'XX000'])(
-  '%s is not: asking again changes nothing',
+  '%s is not database trouble, because trying again changes nothing',
   (state) => {
     expect(troubleOf(failed(state))).toBeUndefined()
   },
 )
 
-test('an error that has nothing to do with the database is none of its states', () => {
+test('an error from outside the database is not database trouble', () => {
   expect(troubleOf(new TypeError('x is not a function'))).toBeUndefined()
 })

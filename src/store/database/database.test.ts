@@ -10,7 +10,7 @@ test('a connection that broke while it was written to means that the database is
   }
 })
 
-test('what the server refuses is told from what could not be asked', () => {
+test('an error of the server is distinguished from an unavailable database', () => {
   expect(sqlState(failed('XX000'))).toBe('XX000')
   expect(isUnavailable(failed('23505'))).toBe(false)
   expect(isUnavailable(failed('57P01'))).toBe(true)

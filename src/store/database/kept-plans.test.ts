@@ -35,7 +35,7 @@ test('the plan of a small statement is kept, and that of a large one made anew e
   expect(await kept(database)).toEqual([2])
 })
 
-test('a statement about few rows is small, however long what it says about them', async () => {
+test('a statement about few rows is small, even with long values', async () => {
   const database = connect()
   const pairs = (rows: readonly number[]) => sql`
     select from unnest(${list(rows, (n) => n)}::integer[], ${list(rows, (n) => `{"body":"${'x'.repeat(400)}, ${n}"}`)}::jsonb[])`
@@ -45,7 +45,7 @@ test('a statement about few rows is small, however long what it says about them'
   expect(await kept(database)).toEqual([2])
 })
 
-test('elsewhere a statement may ask for it', async () => {
+test('without keepPlans a statement can request a kept plan', async () => {
   const database = connect({ keepPlans: false })
 
   for (const length of [3, 5, 5_000]) await database.run(keepingPlan(count(numbers(length))))
@@ -53,7 +53,7 @@ test('elsewhere a statement may ask for it', async () => {
   expect(await kept(database)).toEqual([2])
 })
 
-test('a plan that is always the same is kept however many values there are, also within a transaction', async () => {
+test('a plan requested with always is kept for any number of values, also in a transaction', async () => {
   const database = connect({ keepPlans: false })
   const statement = (length: number) => keepingPlan(count(numbers(length)), 'always')
 
@@ -63,7 +63,7 @@ test('a plan that is always the same is kept however many values there are, also
   expect(await kept(database)).toEqual([3])
 })
 
-test('values that are not text may be of any length, and count as long', async () => {
+test('an array value counts as long, so its statement gets no kept plan', async () => {
   const database = connect()
 
   await database.run(sql`select from unnest(${[1, 2, 3]}::integer[])`)
@@ -71,7 +71,7 @@ test('values that are not text may be of any length, and count as long', async (
   expect(await kept(database)).toEqual([])
 })
 
-test('nothing is kept where it was not asked for, nor behind a pooler, which has sessions of its own', async () => {
+test('no plan is kept without keepPlans or behind a pooler', async () => {
   for (const database of [connect({ keepPlans: false }), connect({ pooling: 'transaction' })]) {
     await database.run(count(numbers(3)))
 

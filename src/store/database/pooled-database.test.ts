@@ -34,7 +34,7 @@ const settings = () => sql<{
          current_setting('jit') as jit, current_setting('enable_seqscan') as seqscan,
          current_setting('enable_bitmapscan') as bitmapscan`
 
-test('a lone statement and those of a transaction have their settings, which none has for the session', async () => {
+test('settings apply to single statements and transactions, but not to the session', async () => {
   const database = pooled()
   const expected = { timeout: '5s', zone: 'UTC', jit: 'off', seqscan: 'off', bitmapscan: 'off' }
 
@@ -85,7 +85,7 @@ test('a connection that breaks in the middle is replaced', async () => {
   await eventually(async () => (await database.run(sql`select 1`)).length === 1)
 })
 
-test('PostgreSQL itself is told from a pooler, also through a wire that only passes things on', async () => {
+test('PostgreSQL is distinguished from a pooler, also through a plain proxy', async () => {
   const proxy = await startProxy(url)
 
   expect(await meet(url)).toEqual({ version: expect.stringMatching(/^\d+\.\d+/), pooler: null })

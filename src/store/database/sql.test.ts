@@ -5,7 +5,7 @@ import { jsonList, list, part, sql } from './sql.ts'
 
 const { db } = await createTestDatabase({ empty: true })
 
-test('values go where they stand in the text', () => {
+test('values become numbered parameters', () => {
   expect(sql`select ${1} + ${2}`).toEqual({ text: 'select $1 + $2', values: [1, 2] })
 })
 
@@ -28,7 +28,7 @@ test('a part may consist of parts', () => {
   })
 })
 
-test('a literal with other parts has another text', () => {
+test('the same template with different parts gives different text', () => {
   const statement = (first: unknown, second: unknown) => sql`select ${first} + ${second}`
   const one = part`1`
 
@@ -78,7 +78,7 @@ test('every JSON text comes back from an array literal byte for byte', async () 
   )
 })
 
-test('numbers, truth values, ids and nothing travel as arrays too', async () => {
+test('numbers, booleans, ids and empty lists can be sent as arrays', async () => {
   const rows = [{ n: 1.5, b: true, id: '01900000-0000-7000-8000-000000000000' }]
   const [row] = await db.run(sql`
     select ${list(rows, ({ n }) => n)}::float8[] as n, ${list(rows, ({ b }) => b)}::boolean[] as b,

@@ -4,11 +4,11 @@ import { storedForm, wholeDefinition } from './stored-definition.ts'
 
 const restored = (text: string) => wholeDefinition(JSON.parse(text))
 
-test('a task that is as most are stores its action, its schedule and its origin', () => {
+test('a task with default settings stores only its action, schedule and anchor', () => {
   expect(Object.keys(JSON.parse(storedForm(aDefinition())))).toEqual(['action', 'schedule', 'anchorAt'])
 })
 
-test('what comes back is what was stored, whatever was decided', () => {
+test('a restored definition equals the stored one, with default and other settings', () => {
   const decided = aDefinition({
     startAt: '2027-01-01T00:00:00Z',
     maxRuns: 3,
@@ -27,14 +27,14 @@ test('what comes back is what was stored, whatever was decided', () => {
     expect(restored(storedForm(definition))).toEqual(definition)
 })
 
-test('members of what a user sends are never left out, though they are called like ours', () => {
+test("members of a user's body are kept, even with names of settings", () => {
   const action = { type: 'webhook', url: 'http://localhost/', body: { priority: 0, timeout: '20m' } } as const
 
   expect(restored(storedForm(aDefinition({ action }))).action).toEqual(action)
 })
 
 /** A database holds definitions that rely on these: a changed line here changes tasks that exist. */
-test('what is not stored means the same for ever', () => {
+test('the values that absent fields stand for never change', () => {
   expect(wholeDefinition({})).toEqual({
     startAt: null,
     endAt: null,

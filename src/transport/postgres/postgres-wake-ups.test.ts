@@ -29,7 +29,7 @@ async function aNode({ listenUrl = url as string | null, sendingTo = db } = {}) 
   return { wakeUps, heard }
 }
 
-test('what one node announces is heard by itself at once and by another soon', async () => {
+test('an announcement reaches the own node at once and other nodes soon', async () => {
   const [one, other] = [await aNode(), await aNode()]
 
   one.wakeUps.announceDue([
@@ -44,7 +44,7 @@ test('what one node announces is heard by itself at once and by another soon', a
   expect(other.heard).toEqual({ due: [[{ shard: 3, at: 200, until: 500 }]], ready: 1, cancel: 1 })
 })
 
-test('while nothing can be heard everybody looks for themselves, and afterwards at all that was missed', async () => {
+test('a node that cannot listen polls, and looks at everything once it can listen again', async () => {
   const proxy = await startProxy(url)
   const { heard } = await aNode({ listenUrl: proxy.url })
   const other = await aNode()
@@ -66,7 +66,7 @@ test('while nothing can be heard everybody looks for themselves, and afterwards 
   await eventually(async () => heard.due.some(([hint]) => hint?.at === 7))
 })
 
-test('what cannot be sent is sent later, together with what came since', async () => {
+test('an announcement that cannot be sent is sent later, together with newer ones', async () => {
   const proxy = await startProxy(url)
   const sendingTo = new Database({
     url: proxy.url,
@@ -86,7 +86,7 @@ test('what cannot be sent is sent later, together with what came since', async (
   await eventually(async () => other.heard.due.some(([hint]) => hint?.at === 90 && hint.until === 100))
 })
 
-test('a node without a place to listen at tells and does not hear', async () => {
+test('a node without a URL to listen at sends wake-ups but receives only its own', async () => {
   const [mute, other] = [await aNode({ listenUrl: null }), await aNode()]
 
   mute.wakeUps.announceDue([{ shard: 1, at: 1 }])
@@ -99,7 +99,7 @@ test('a node without a place to listen at tells and does not hear', async () => 
   expect(mute.heard).toMatchObject({ ready: 0, due: [[{ shard: 1 }], [{ shard: 2 }]] })
 })
 
-test('what cannot be understood on the channel is not heeded', async () => {
+test('invalid payloads on the channel are ignored', async () => {
   const [one, other] = [await aNode(), await aNode()]
 
   for (const garbage of ['', 'null', '{}', '{"due":7}', '{"due":[null]}'])

@@ -19,7 +19,7 @@ const { execute } = createHttpExecutor({ client, userAgent: 'belfry/1.2.3', sign
 afterAll(() => client.close())
 
 test.each([301, 302, 303, 307, 308])(
-  'a redirect with status %i fails for good and is not followed',
+  'a redirect with status %i fails permanently and is not followed',
   async (status) => {
     const { url, received } = await receiver()
     const from = await statusServer(status, { location: url })
@@ -36,7 +36,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 )
 
-test.each([300, 304])('status %i is not called a redirect', async (status) => {
+test.each([300, 304])('status %i is not reported as a redirect', async (status) => {
   const { url } = await statusServer(status)
 
   const outcome = await execute({ type: 'ping', url }, anAttempt())
@@ -66,7 +66,7 @@ test.each<[number, HttpAction['method'], string, string]>([
   [303, 'HEAD', 'HEAD', ''],
   [307, 'POST', 'POST', '{"a":1}'],
   [308, 'DELETE', 'DELETE', '{"a":1}'],
-])('a redirect with %i of a %s that may be followed is a %s', async (status, method, then, body) => {
+])('after a redirect with %i a %s request becomes %s', async (status, method, then, body) => {
   const to = await receiver()
   const from = await redirector(status, () => to.url)
   const withBody = method === 'GET' || method === 'HEAD' ? {} : { body: { a: 1 } }
@@ -79,7 +79,7 @@ test.each<[number, HttpAction['method'], string, string]>([
   expect(to.received[0]?.headers['webhook-id']).toBe(from.received[0]?.headers['webhook-id'])
 })
 
-test("headers that a task sets stay with the task's own origin, for all of the way", async () => {
+test('custom headers are not sent to another origin, not even after a redirect back', async () => {
   const elsewhere = await redirector(307, () => `${home.url}back`)
   const home = await httpServer((request, response) => {
     seen.push(request.headers)
@@ -101,7 +101,7 @@ test("headers that a task sets stay with the task's own origin, for all of the w
     expect(elsewhere.received[0]?.headers).not.toHaveProperty(name)
 })
 
-test("a signature is for the task's own origin, and is not sent on from there", async () => {
+test('a signature is not sent to another origin', async () => {
   const elsewhere = await receiver()
   const home = await redirector(307, () => elsewhere.url)
   const signing = createHttpExecutor({
@@ -117,7 +117,7 @@ test("a signature is for the task's own origin, and is not sent on from there", 
   expect(elsewhere.received[0]?.headers).not.toHaveProperty('webhook-signature')
 })
 
-test('a loop of redirects ends at its bound, for good', async () => {
+test('a redirect loop fails permanently at the limit of redirects', async () => {
   const { url, received } = await redirector(302, (own) => `${own}again`)
 
   const outcome = await execute(http(url, { followRedirects: 3 }), anAttempt())
@@ -150,7 +150,7 @@ test.each([
   })
 })
 
-test('a redirect to an address that must not be reached is refused like a request there', async () => {
+test('a redirect to a forbidden address is refused like a direct request', async () => {
   const { url } = await redirector(302, () => 'http://169.254.169.254/latest/meta-data/')
 
   const outcome = await execute(http(url, { followRedirects: 3 }), anAttempt())
@@ -162,7 +162,7 @@ test('a redirect to an address that must not be reached is refused like a reques
   })
 })
 
-test('a redirect that is expected, or that names no place, is an answer', async () => {
+test('an expected redirect, or one without a location, counts as the response', async () => {
   const { url } = await redirector(302, (own) => own)
   const nowhere = await statusServer(302)
 

@@ -22,7 +22,7 @@ test('a ping is a GET without a body', async () => {
   expect(received[0]?.headers).not.toHaveProperty('content-type')
 })
 
-test('a header that has only its mask left is not sent, and neither is the request', async () => {
+test('a request with a header that contains only the mask is not sent', async () => {
   const { url, received } = await receiver()
 
   const outcome = await execute(http(url, { headers: { authorization: MASK } }), anAttempt())
@@ -75,7 +75,7 @@ test('a webhook without a body is an empty POST', async () => {
   expect(received[0]?.headers).not.toHaveProperty('content-type')
 })
 
-test("an http action's method, headers and body are sent, its content type included", async () => {
+test('an http action sends its method, headers, body and content type', async () => {
   const { url, received } = await receiver()
   const headers = { 'Content-Type': 'text/plain', Authorization: 'Bearer secret', 'x-one': '1' }
 
@@ -127,7 +127,7 @@ test.each([408, 425, 429, 500, 502, 503, 504, 599])('status %i fails and may be 
   })
 })
 
-test.each([400, 401, 403, 404, 409, 410, 422, 451, 600])('status %i fails for good', async (status) => {
+test.each([400, 401, 403, 404, 409, 410, 422, 451, 600])('status %i fails permanently', async (status) => {
   const { url } = await statusServer(status)
 
   expect(await execute({ type: 'ping', url }, anAttempt())).toMatchObject({
@@ -137,7 +137,7 @@ test.each([400, 401, 403, 404, 409, 410, 422, 451, 600])('status %i fails for go
   })
 })
 
-test('a receiver that takes longer than it may to answer has timed out', async () => {
+test('a receiver that exceeds its time to respond has timed out', async () => {
   const { url } = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\n'))
 
   const outcome = await execute(http(url, { firstByteTimeout: '20ms' }), anAttempt())
@@ -149,7 +149,7 @@ test('a receiver that takes longer than it may to answer has timed out', async (
   })
 })
 
-test('who has waited long enough for a connection never sends its request', async () => {
+test('a connection that is not established in time fails with connect_timeout', async () => {
   const { url, sockets } = await rawServer(() => {})
   const secure = url.replace('http:', 'https:')
 
@@ -176,7 +176,7 @@ test.each([429, 503])('Retry-After is honoured with status %i, as seconds or as 
   })
 })
 
-test('Retry-After means nothing with another status, nor when it cannot be read', async () => {
+test('Retry-After is ignored with another status or when it is invalid', async () => {
   const other = await statusServer(500, { 'retry-after': '7' })
   const unreadable = await statusServer(503, { 'retry-after': 'later' })
 
@@ -221,7 +221,7 @@ test('an expected status whose body was cut fails and may be retried', async () 
   })
 })
 
-test('an unexpected status decides even when its body was cut', async () => {
+test('an unexpected status decides the outcome even if the body was cut', async () => {
   const server = await rawServer((socket) =>
     socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 9\r\n\r\nhalf'),
   )
@@ -243,7 +243,7 @@ test.each([
   'http://user@127.0.0.1/',
   'http://user:secret@127.0.0.1/',
   'http://',
-])('%j is not a URL to call', async (url) => {
+])('%j is refused as a URL', async (url) => {
   const outcome = await execute({ type: 'ping', url }, anAttempt())
 
   expect(outcome).toMatchObject({ kind: 'failed', retryable: false, error: { code: 'invalid_url' } })

@@ -18,7 +18,7 @@ const message = (url: string, more: Partial<SlackAction> = {}): SlackAction => (
   ...more,
 })
 
-test('text and blocks are posted as JSON, under the id of the run and unsigned', async () => {
+test('text and blocks are posted as JSON with the id of the run and without a signature', async () => {
   const received: unknown[] = []
   const { url } = await httpServer(async (request, response) => {
     let body = ''
@@ -48,7 +48,7 @@ test('text and blocks are posted as JSON, under the id of the run and unsigned',
   expect(JSON.stringify(received)).not.toContain('webhook-signature')
 })
 
-test('a limit on the rate is honoured', async () => {
+test('the Retry-After of a rate limit is respected', async () => {
   const { url } = await slack(429, 'rate_limited', { 'retry-after': '30' })
 
   expect(await execute(message(url), anAttempt())).toMatchObject({
@@ -71,7 +71,7 @@ test.each([
   [410, 'channel_is_archived', 'the channel is archived'],
   [500, 'missing_text_or_fallback_or_attachments', 'the message has no text'],
   [200, 'invalid_payload', 'the message is not valid'],
-])('%i %s is final', async (status, word, means) => {
+])('%i %s is not retried', async (status, word, means) => {
   const { url } = await slack(status, `${word}\n`)
 
   expect(await execute(message(url), anAttempt())).toMatchObject({
@@ -89,7 +89,7 @@ test.each([
   [503, 'upstream connect error', true],
   [418, 'something_new', false],
   [200, '{"ok":false,"error":"invalid_blocks"}', false],
-])('%i %s is judged by what is known of it', async (status, body, retryable) => {
+])('the unknown error %i %s is retried only with a 5xx status', async (status, body, retryable) => {
   const { url } = await slack(status, body)
 
   expect(await execute(message(url), anAttempt())).toMatchObject({ kind: 'failed', retryable })
@@ -101,7 +101,7 @@ test.each(['ok', '{"ok":true}', '', 'posted'])('200 with %j is a success', async
   expect(await execute(message(url), anAttempt())).toMatchObject({ kind: 'completed' })
 })
 
-test('nobody there is worth another attempt', async () => {
+test('a refused connection is retried', async () => {
   const url = `http://127.0.0.1:${await closedPort()}/`
 
   expect(await execute(message(url), anAttempt())).toMatchObject({

@@ -46,7 +46,7 @@ test('a sleep whose signal has already fired ends at once', async () => {
   expect(performance.now() - startedAt).toBeLessThan(30_000)
 })
 
-test('a duration that cannot be read fails for good and says why', async () => {
+test('an invalid duration fails permanently', async () => {
   const outcome = await sleep({ type: 'sleep', duration: 'soon' }, anAttempt())
 
   expect(outcome).toMatchObject({ kind: 'failed', retryable: false, error: { code: 'invalid_duration' } })

@@ -64,7 +64,7 @@ export function acts({ refused, existing }: Refusals): void {
       await refused('GET', '/v1/queues/nobody', undefined, {}, 404)
     })
 
-    test('refuses a name that is none', async () => {
+    test('refuses an invalid name', async () => {
       const { body } = await refused('PATCH', '/v1/queues/no%20such', { concurrencyLimit: 1 })
 
       expect(body.errors[0].pointer).toBe('{name}')

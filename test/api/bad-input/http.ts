@@ -41,7 +41,7 @@ export function http({ refused, existing, run }: Refusals): void {
       if (route.endsWith('/backfill')) return { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }
       return route.endsWith('/rollback') ? { version: 1 } : undefined
     }
-    test.each(routes)('%s %s refuses what is no id', async (method, route) => {
+    test.each(routes)('%s %s refuses an invalid id', async (method, route) => {
       const payload = rightBody(method, route)
       for (const id of ids) {
         const { body } = await refused(method, route.replace('{id}', id), payload)
@@ -49,13 +49,13 @@ export function http({ refused, existing, run }: Refusals): void {
       }
     })
 
-    test.each(routes)('%s %s does not find what does not exist', async (method, route) => {
+    test.each(routes)('%s %s answers 404 for an unknown id', async (method, route) => {
       const payload = rightBody(method, route)
       for (const id of ['01900000-0000-7000-8000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'])
         await refused(method, route.replace('{id}', id), payload, {}, 404)
     })
 
-    test('a key that is empty, too long or cannot be stored is refused', async () => {
+    test('a key that is too long or contains a NUL is refused', async () => {
       const tooLong = await refused('GET', `/v1/tasks/by-key/${long(201)}`, undefined)
       const withNul = await refused('PUT', '/v1/tasks/by-key/a%00b', { action })
 
@@ -67,7 +67,7 @@ export function http({ refused, existing, run }: Refusals): void {
       await refused('GET', '/v1/tasks/by-key/nobody', undefined, {}, 404)
     })
 
-    test('an address that cannot be decoded, or is endless, is refused', async () => {
+    test('an address that cannot be decoded or is too long is refused', async () => {
       await refused('GET', '/v1/tasks/%zz', undefined, {}, 400)
       await refused('GET', `/v1/tasks/${long(10_000)}`, undefined, {}, 400)
     })
@@ -100,11 +100,11 @@ export function http({ refused, existing, run }: Refusals): void {
       },
     )
 
-    test('a traceparent that is none is left aside', async () => {
+    test('an invalid traceparent is ignored', async () => {
       await refused('POST', '/v1/tasks', { action, name: '' }, { traceparent: 'nonsense' })
     })
 
-    test('a Host that is not this machine is turned away', async () => {
+    test('a Host that is not this machine gets 421', async () => {
       await refused('GET', '/v1/tasks', undefined, { host: 'evil.example' }, 421)
     })
   })
@@ -208,7 +208,7 @@ export function http({ refused, existing, run }: Refusals): void {
         ['POST', '/v1/worker/complete', (n) => `{"runs":[{"result":{"n":${n}}}]}`, '/runs/0/result/n'],
       ]
       test.each(places)(
-        '%s %s: what would become another number is refused',
+        '%s %s: a number that a double cannot represent exactly is refused',
         async (method, url, bodyOf, pointer) => {
           const changed: [string, string][] = [
             [
@@ -231,7 +231,7 @@ export function http({ refused, existing, run }: Refusals): void {
     })
 
     test.each([Buffer.from('{"name":"\xff"}', 'latin1'), Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])])(
-      'bytes that are no UTF-8 are refused',
+      'a body that is not UTF-8 is refused',
       async (payload) => {
         for (const url of ['/v1/tasks', '/v1/tasks/bulk', '/v1/worker/complete']) {
           const { body } = await refused('POST', url, payload, json, 400)
@@ -240,7 +240,7 @@ export function http({ refused, existing, run }: Refusals): void {
       },
     )
 
-    test('an item of a list that is no JSON is named', async () => {
+    test('the answer names the list item that is not valid JSON', async () => {
       for (const [text, item] of [
         ['{"tasks":[{},]}', 1],
         ['{"tasks":[{} {}]}', 0],
@@ -251,7 +251,7 @@ export function http({ refused, existing, run }: Refusals): void {
       }
     })
 
-    test('a request that needs no body takes none but an empty one', async () => {
+    test('a request without fields accepts only an empty body', async () => {
       const { body } = await refused('POST', `/v1/tasks/${existing.id}/cancel`, { payload: 1 })
       expect(body.errors[0]).toEqual({
         pointer: '/payload',

@@ -13,7 +13,7 @@ export function tasks({ refused, existing }: Refusals): void {
       expect(body.errors[0].detail).toContain(says)
     })
 
-    test('names everything that is wrong, up to a bound', async () => {
+    test('reports all errors, up to 20', async () => {
       const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`field${i}`, i]))
 
       const { body } = await refused('POST', '/v1/tasks', { name: 1, maxRuns: 0, ...many })
@@ -50,7 +50,7 @@ export function tasks({ refused, existing }: Refusals): void {
       expect(body.errors[0].detail).toContain(says)
     })
 
-    test('refuses another key in the body than in the address', async () => {
+    test('refuses a key in the body that differs from the key in the address', async () => {
       const { body } = await refused('PUT', '/v1/tasks/by-key/one', { action, key: 'two' })
 
       expect(body.errors).toEqual([{ pointer: '/key', detail: 'is "two", but the path names "one"' }])
@@ -88,7 +88,7 @@ export function tasks({ refused, existing }: Refusals): void {
       expect(body.errors[0].detail).toContain(says)
     })
 
-    test('refuses a key that exists, or that it holds twice, and names the item', async () => {
+    test('refuses a key that exists or occurs twice, and names the item', async () => {
       const taken = { tasks: [{ action }, { action, key: 'existing' }] }
       const twice = { tasks: [{ action, key: 'new' }, { action }, { action, key: 'new' }] }
 
@@ -103,7 +103,7 @@ export function tasks({ refused, existing }: Refusals): void {
   describe('a long list', () => {
     const longList = (last: object) => ({ tasks: [...Array(1_200).fill({ action }), last] })
 
-    test('is refused as a whole for its last item, whatever is wrong with it', async () => {
+    test('is refused as a whole when only its last item is wrong', async () => {
       const unknown = await refused('POST', '/v1/tasks/bulk', longList({ action, retries: 1 }))
       const past = await refused(
         'POST',
@@ -117,7 +117,7 @@ export function tasks({ refused, existing }: Refusals): void {
       expect(taken.body.errors).toMatchObject([{ pointer: '/tasks/1200/key' }])
     })
 
-    test('with much that is wrong is told the first twenty', async () => {
+    test('with many errors gets the first twenty', async () => {
       const { body } = await refused('POST', '/v1/tasks/bulk', { tasks: Array(1_200).fill({}) })
 
       expect(body.errors).toHaveLength(20)

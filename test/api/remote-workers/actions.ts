@@ -65,7 +65,7 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     expect((await download(other, run.program?.files[0]?.url ?? '')).bytes).toEqual(bytes)
   })
 
-  test('an address of a file ends with the attempt that it was signed for', async () => {
+  test('the signed address of a file is invalid after its attempt has ended', async () => {
     const file = await aFile(node, Buffer.from('some program'))
     const label = aLabel()
     await create({ action: { type: 'exec', file }, labels: [label] })
@@ -77,7 +77,7 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     expect((await download(node, run.program?.files[0]?.url ?? '')).status).toBe(401)
   })
 
-  test('what an action leaves is stored as it is', async () => {
+  test('the result of an action is stored unchanged', async () => {
     const label = aLabel()
     await create({ action: { type: 'exec', command: '/bin/true' }, labels: [label] })
     const worker = await aRunner(node.url, { labels: [label], commands: ['/bin/true'] })
@@ -91,7 +91,7 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     expect(await runOf(run)).toMatchObject({ state: 'completed', output: { exitCode: 0, stdout: 'done' } })
   })
 
-  test('a failed action keeps what it says about its failure', async () => {
+  test('a failed action keeps its error', async () => {
     const label = aLabel()
     await create({ action: { type: 'exec', command: '/bin/false' }, labels: [label], retry: { limit: 0 } })
     const worker = await aRunner(node.url, { labels: [label], commands: ['/bin/false'] })
@@ -116,7 +116,7 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     ])
   })
 
-  test('a worker can tell that it has other commands now', async () => {
+  test('a worker can change its commands in a heartbeat', async () => {
     const label = aLabel()
     const worker = await aRunner(node.url, { labels: [label], commands: ['/bin/false'] })
     const waiting = worker.claim(1)
@@ -142,7 +142,7 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     expect(body.errors[0].pointer).toBe('/commands')
   })
 
-  test('calls are given to workers that make them, if their task requires a label', async () => {
+  test('calls with a label go to workers that make calls', async () => {
     const label = aLabel()
     const action = { type: 'webhook', url: 'https://10.1.2.3/hook', body: { a: [1] } }
     await create({ action, labels: [label] })
@@ -169,7 +169,7 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     expect(body).toMatchObject({ code: 'no_capable_worker', facts: { runState: 'pending' } })
   })
 
-  test('email that an older build put in line is left to nodes', async () => {
+  test('email that an older release queued for remote workers is left to nodes', async () => {
     const label = aLabel()
     const action = { type: 'email', to: 'ann@example.com', subject: 'Report', text: 'Done' }
     const call = await create({ action: { type: 'ping', url: 'https://10.1.2.3/' }, labels: [label] })
@@ -200,7 +200,7 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     expect(await worker.claim(1)).toMatchObject([{ taskId }])
   })
 
-  test('a worker that performs actions must not be too old', async () => {
+  test('a worker for actions is refused if its release is too old', async () => {
     const offer = { actions: ['exec'], version: '0.1.0' }
 
     const { status, body } = await node.request('POST', '/v1/worker/register', offer)

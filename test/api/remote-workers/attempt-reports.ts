@@ -130,7 +130,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     expect(await beats(run.runId)).toEqual([])
   })
 
-  test('of many reports at once, one counts', async () => {
+  test('of several concurrent reports one counts', async () => {
     const { run, say } = await anAttempt()
     const urls = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? node.url : other.url))
 
@@ -146,7 +146,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     expect(state).toBe(wasSuccess ? 'completed' : 'retrying')
   })
 
-  test('a worker that was declared dead hears 410, and a report of the next attempt still counts', async () => {
+  test('an attempt of a dead worker gets 410, and the report of the next attempt counts', async () => {
     const { name, worker, say } = await anAttempt()
     await say('/health_check')
     await bury(worker.id)
@@ -181,7 +181,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     expect(await beats(run.runId)).toMatchObject([{ finished: true }])
   })
 
-  test('a lost attempt counts as the task says: as a failure, or as the end of the run', async () => {
+  test('a lost attempt counts as a failure or ends the run, as onWorkerLoss says', async () => {
     const counted = await anAttempt({ onWorkerLoss: 'count', retry: { limit: 0 } })
     const once = await anAttempt({ onWorkerLoss: 'fail' })
     const silent = silentAfter(50)
@@ -198,7 +198,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     )
   })
 
-  test('an attempt that never sent a heartbeat lives by those of its worker', async () => {
+  test('an attempt that never sent a heartbeat depends on those of its worker', async () => {
     const { run } = await anAttempt()
     const silent = silentAfter(20)
     const beating = await anAttempt()
@@ -212,7 +212,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     expect(await runOf(run)).toMatchObject({ state: 'running', losses: 0 })
   })
 
-  test('while nothing could be read, nobody was silent', async () => {
+  test('after a period in which no heartbeats could be read, no attempt is lost at once', async () => {
     const { run, say } = await anAttempt()
     await say('/health_check')
     await db.run(sql`update attempt_beat set at = at - interval '1 hour' where run_id = ${run.runId}`)
@@ -222,7 +222,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     expect(await runOf(run)).toMatchObject({ state: 'running' })
   })
 
-  test('a token is good for its own attempt, until it expires, and for no other purpose', async () => {
+  test('a token is valid only for its own attempt, until it expires', async () => {
     const { worker, run, authorization } = await anAttempt()
     const foreign = await anAttempt()
     const claims = claimsOf(worker, run)
@@ -255,7 +255,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     expect(await runOf(foreign.run)).toMatchObject({ state: 'running' })
   })
 
-  test('bad reports are refused with the field', async () => {
+  test('an invalid report is refused, and the answer names the field', async () => {
     const { run, say } = await anAttempt()
 
     const answers = [
@@ -276,7 +276,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     expect(await runOf(run)).toMatchObject({ state: 'running' })
   })
 
-  test('heartbeats of attempts that are over are forgotten after a while, and of no other', async () => {
+  test('heartbeats are deleted some time after their attempt has ended, and not before', async () => {
     const over = await anAttempt()
     const recent = await anAttempt()
     const running = await anAttempt()
@@ -291,7 +291,7 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     expect(left.map((rows) => rows.length)).toEqual([0, 1, 1])
   })
 
-  test('a run that is cancelled ends so, whatever its attempt reports', async () => {
+  test('a cancelled run ends cancelled, whatever its attempt reports', async () => {
     const { run, say } = await anAttempt()
     await node.request('POST', `/v1/runs/${run.runId}/cancel`)
 

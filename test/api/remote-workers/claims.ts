@@ -13,7 +13,7 @@ async function aWaitingClaim(worker: HandWorker, url: string) {
 }
 
 export function claims({ database, node, other, create, createMany, runOf, isPending }: Protocol): void {
-  test('a run of a handler waits for a worker that offers it, and no worker of ours takes it', async () => {
+  test('a run of a handler waits for a remote worker that offers the handler', async () => {
     const name = aName()
     const taskId = await create(name, {}, { url: 'x', size: [1, 2] })
     await isPending(taskId)
@@ -29,7 +29,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     expect(await runOf(run as GivenRun)).toMatchObject({ state: 'running', workerId: worker.id })
   })
 
-  test('a claim that waits is answered as soon as there is something, also through another node', async () => {
+  test('a waiting claim is answered as soon as a run is pending, also at another node', async () => {
     const name = aName()
     const worker = await aWorker(node.url, { handlers: [name] })
     const { answer } = await aWaitingClaim(worker, other.url)
@@ -43,7 +43,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(runs[0]?.scheduledFor ?? ''))
   })
 
-  test('a claim takes no more than it asks for, and a batch is completed at once', async () => {
+  test('a claim takes at most its limit, and one report completes a batch', async () => {
     const name = aName()
     await createMany(name, 30)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -65,7 +65,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     expect(run.output).toEqual({ result: { doubled: runs[3]?.payload } })
   })
 
-  test('a claim whose answer was lost is answered again with the same runs, by any node', async () => {
+  test('a repeated claim gets the same runs again, from any node', async () => {
     const name = aName()
     await createMany(name, 5)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -93,7 +93,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     expect(new Set([...one, ...two].map(({ runId }) => runId)).size).toBe(1)
   })
 
-  test('labels and queues are kept to, and so are limits of queues and keys', async () => {
+  test('claims respect labels, queues, and the limits of queues and concurrency keys', async () => {
     const name = aName()
     const queue = `only-${name}`
     await node.request('PATCH', `/v1/queues/${queue}`, { concurrencyLimit: 3 })
@@ -130,7 +130,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     expect(new Set(given.map(({ runId }) => runId)).size).toBe(100)
   })
 
-  test('a node that stops answers those who wait at once', async () => {
+  test('a node that stops answers its waiting claims at once', async () => {
     const third = await startTestNode(database, { roles: 'api' })
     const worker = await aWorker(node.url, { handlers: [aName()] })
     const { answer } = await aWaitingClaim(worker, third.url)

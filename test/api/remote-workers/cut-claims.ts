@@ -26,7 +26,7 @@ export function cutClaims({ db, node, other, createMany, awaitReady }: Protocol)
     ['the same node', node.url],
     ['another node', other.url],
   ])(
-    'a claim cut while it is being made, and sent again to %s, answers the runs that it took',
+    'a claim that is cut while it is made, and repeated at %s, gets the runs that it took',
     async (_, again) => {
       const name = aName()
       const proxy = await startProxy(node.url)
@@ -55,7 +55,7 @@ export function cutClaims({ db, node, other, createMany, awaitReady }: Protocol)
     },
   )
 
-  test('the same claim sent twice at once is answered twice with the same runs', async () => {
+  test('concurrent copies of one claim all get the same runs', async () => {
     const name = aName()
     const worker = await aWorker(node.url, { handlers: [name] })
     const requestId = randomUUID()
@@ -70,7 +70,7 @@ export function cutClaims({ db, node, other, createMany, awaitReady }: Protocol)
       expect(runs.map(({ runId }) => runId).toSorted()).toEqual(first.map(({ runId }) => runId).toSorted())
   })
 
-  test('a claim that was answered with nothing stays empty, however often and wherever it is repeated', async () => {
+  test('a claim that was answered without runs stays empty when it is repeated', async () => {
     const name = aName()
     const worker = await aWorker(node.url, { handlers: [name] })
     const requestId = randomUUID()
@@ -85,7 +85,7 @@ export function cutClaims({ db, node, other, createMany, awaitReady }: Protocol)
     expect(await worker.claim(1)).toHaveLength(1)
   })
 
-  test('a claim that does not wait takes what is there', async () => {
+  test('a claim that does not wait takes the pending runs', async () => {
     const name = aName()
     await createMany(name, 1)
     await awaitReady(name, 1)
@@ -94,7 +94,7 @@ export function cutClaims({ db, node, other, createMany, awaitReady }: Protocol)
     expect(await worker.claim(1, { waitMs: 0 })).toHaveLength(1)
   })
 
-  test('a claim that waits learns that its worker was declared dead', async () => {
+  test('a waiting claim gets 410 when its worker is declared dead', async () => {
     const worker = await aWorker(node.url, { handlers: [aName()] })
     const answer = worker.say('claim', { requestId: randomUUID(), limit: 1, waitMs: 30_000 })
     const startedAt = performance.now()
@@ -105,7 +105,7 @@ export function cutClaims({ db, node, other, createMany, awaitReady }: Protocol)
     expect(performance.now() - startedAt).toBeLessThan(28_000)
   })
 
-  test('a claim of whoever hangs up before it is made takes nothing', async () => {
+  test('a waiting claim whose client disconnects takes nothing', async () => {
     const name = aName()
     const proxy = await startProxy(node.url)
     const worker = await aWorker(node.url, { handlers: [name] })

@@ -6,7 +6,7 @@ import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
 import { aName, completed, held, type Protocol } from './protocol.ts'
 
 export function losses({ db, node, create, createMany, runOf, bury }: Protocol): void {
-  test("a dead worker's runs are given to others with a loss, and it is told to register again", async () => {
+  test('the runs of a dead worker are lost and claimed by another, and the dead worker gets 410', async () => {
     const name = aName()
     const taskId = await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -30,7 +30,7 @@ export function losses({ db, node, create, createMany, runOf, bury }: Protocol):
     expect(await runOf(again)).toMatchObject({ taskId, state: 'completed', losses: 1, workerId: heir.id })
   })
 
-  test('a worker that was declared dead is refused also while its runs still stand in its name', async () => {
+  test('a dead worker is refused even before its runs are reclaimed', async () => {
     const name = aName()
     await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -44,7 +44,7 @@ export function losses({ db, node, create, createMany, runOf, bury }: Protocol):
     })
   })
 
-  test('with onWorkerLoss fail a run is given to nobody else', async () => {
+  test('with onWorkerLoss fail a lost run is not given to another worker', async () => {
     const name = aName()
     await createMany(name, 2, { onWorkerLoss: 'fail' })
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -63,7 +63,7 @@ export function losses({ db, node, create, createMany, runOf, bury }: Protocol):
       })
   })
 
-  test('an attempt that a worker cannot vouch for is a loss, and the run is given out again', async () => {
+  test('an attempt reported as lost is a loss, and the run can be claimed again', async () => {
     const name = aName()
     await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -76,7 +76,7 @@ export function losses({ db, node, create, createMany, runOf, bury }: Protocol):
     expect(await runOf(run)).toMatchObject({ losses: 1, attempts: [{ outcome: 'worker_lost' }] })
   })
 
-  test('a worker that leaves gives back what it did not begin, also what it never heard of', async () => {
+  test('a worker that stops returns all of its runs, including those it never received', async () => {
     const name = aName()
     await createMany(name, 2)
     const worker = await aWorker(node.url, { handlers: [name] })

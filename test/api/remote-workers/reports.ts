@@ -37,7 +37,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     })
   })
 
-  test('an outcome that the database refuses stays pending, and the others of its report are recorded', async () => {
+  test('an outcome that the database refuses stays pending, and the rest of the report is recorded', async () => {
     const name = aName()
     await createMany(name, 2)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -66,7 +66,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     expect(last.body.runs[0]).toMatchObject({ recorded: true, pending: false })
   })
 
-  test('a report that contradicts what was recorded is told that it did not count', async () => {
+  test('a report that contradicts the recorded outcome is answered as not recorded', async () => {
     const name = aName()
     await createMany(name, 2)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -88,7 +88,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     expect(await runOf(done)).toMatchObject({ state: 'completed', output: { result: { n: 1 } } })
   })
 
-  test('of two contradicting reports at once one counts, and the other is told so', async () => {
+  test('of two contradicting concurrent reports one is recorded', async () => {
     const name = aName()
     await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -107,7 +107,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     ])
   })
 
-  test('a worker says when to try again, or that there is no use in it', async () => {
+  test('a worker can set the time of the next attempt or forbid retries', async () => {
     const name = aName()
     await createMany(name, 4)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -136,7 +136,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     })
   })
 
-  test('a report that comes too late by the blink of an eye is told so', async () => {
+  test('a report that is overtaken by a new fence is answered as not recorded', async () => {
     const name = aName()
     await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -157,7 +157,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     expect((await told.reported).body).toEqual({ runs: [{ ...held(run), recorded: false, pending: false }] })
   })
 
-  test('what is said about a run by whoever does not hold it changes nothing', async () => {
+  test('a worker cannot report about a run that it does not lease', async () => {
     const name = aName()
     await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -175,7 +175,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     expect(await runOf(run)).toMatchObject({ state: 'running', workerId: worker.id, fence: run.fence })
   })
 
-  test('a heartbeat tells of cancellations, and a late completion does not undo one', async () => {
+  test('a heartbeat names cancelled runs, and a late completion does not undo the cancellation', async () => {
     const name = aName()
     await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -189,7 +189,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     expect(await runOf(run)).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'completed' }] })
   })
 
-  test('progress is shown while the run goes on, and a log is stored', async () => {
+  test('progress is shown while the run is running, and its log is stored', async () => {
     const name = aName()
     await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })

@@ -31,7 +31,7 @@ export function tokens({ db, node, other }: Protocol): void {
     })
   })
 
-  test('a program that registers in a loop is held back, and told for how long', async () => {
+  test('a program that registers in a loop gets 429 with Retry-After', async () => {
     const register = () => third.request('POST', '/v1/worker/register', { handlers: [aName()] })
     // On a slow machine thousands get through, and they would fill the limit of workers for the other tests.
     const third = await startOneNode(await createTestDatabase(), { roles: 'api', leaseMs: 600_000 })

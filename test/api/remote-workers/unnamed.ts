@@ -34,7 +34,7 @@ export function unnamed({ db, node, createMany, runOf }: Protocol): void {
     return { worker, runs }
   }
 
-  test('a run that a worker has not named for a lease goes back, and those that it names stay', async () => {
+  test('a run that its worker does not name for a whole lease is returned, and named runs stay', async () => {
     const { worker, runs } = await claimed(2)
     const [known, unheard] = runs as [GivenRun, GivenRun]
     const beat = () => worker.say('heartbeat', { runs: [held(known)] })
@@ -51,7 +51,7 @@ export function unnamed({ db, node, createMany, runOf }: Protocol): void {
     expect((await worker.say('heartbeat', { runs: [held(unheard)] })).body.lost).toEqual([unheard.runId])
   })
 
-  test('a run that a worker has named and then forgotten is lost', async () => {
+  test('a run that its worker has named and then omits is lost', async () => {
     const { worker, runs } = await claimed(1)
     const [run] = runs as [GivenRun]
     await worker.say('heartbeat', { runs: [] })
@@ -66,7 +66,7 @@ export function unnamed({ db, node, createMany, runOf }: Protocol): void {
     expect(await runOf(run)).toMatchObject({ state: 'pending', losses: 1 })
   })
 
-  test('a worker that names no runs, or has just begun to again, keeps what it holds', async () => {
+  test('a worker that names no runs, or has just begun to name them again, keeps its runs', async () => {
     const { worker, runs } = await claimed(1)
     const [run] = runs as [GivenRun]
 

@@ -64,7 +64,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     },
   }
 
-  test.each(Object.keys(SKIPS))('%s, then: the skip tells', async (reason) => {
+  test.each(Object.keys(SKIPS))('%s in the past: the recorded skip gives the reason', async (reason) => {
     const id = await (SKIPS[reason] as () => Promise<string>)()
     const skip = await skipOf(id)
 
@@ -73,30 +73,33 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect([skip.state, then]).toMatchObject(['skipped', { code: reason, facts: { reason, runId: skip.id } }])
   })
 
-  test.each(['skip', 'fail'])('misfire under %s, then: what was missed tells', async (policy) => {
-    const anchor = Math.floor(Date.now() / 60_000) * 60_000 - 600 * S
-    const id = await aTask({
-      schedule: { type: 'every', interval: '1m', anchor: iso(anchor) },
-      misfire: { policy },
-    })
-    await db.run(
-      sql`update task set created_at = to_timestamp(${anchor - 1}::float8 / 1000) where id = ${id}`,
-    )
-    await db.run(sql`
+  test.each(['skip', 'fail'])(
+    'misfire under %s in the past: the record of missed occurrences gives the reason',
+    async (policy) => {
+      const anchor = Math.floor(Date.now() / 60_000) * 60_000 - 600 * S
+      const id = await aTask({
+        schedule: { type: 'every', interval: '1m', anchor: iso(anchor) },
+        misfire: { policy },
+      })
+      await db.run(
+        sql`update task set created_at = to_timestamp(${anchor - 1}::float8 / 1000) where id = ${id}`,
+      )
+      await db.run(sql`
       update agenda set wake_at = to_timestamp(${anchor}::float8 / 1000), scheduled_for = to_timestamp(${anchor}::float8 / 1000) where task_id = ${id}`)
-    await db.run(
-      sql`update shard set owner = null, watched_until = to_timestamp(${anchor - S}::float8 / 1000)`,
-    )
-    await aNode(['scheduler', 'worker'])
-    await skipOf(id)
+      await db.run(
+        sql`update shard set owner = null, watched_until = to_timestamp(${anchor - S}::float8 / 1000)`,
+      )
+      await aNode(['scheduler', 'worker'])
+      await skipOf(id)
 
-    const then = await why(id, anchor + 90 * S)
+      const then = await why(id, anchor + 90 * S)
 
-    expect(then).toMatchObject({ code: 'misfire', facts: { since: iso(anchor), reason: 'misfire' } })
-    expect(then.sentence).toContain(policy === 'fail' ? 'recorded as failed' : 'skipped')
-  })
+      expect(then).toMatchObject({ code: 'misfire', facts: { since: iso(anchor), reason: 'misfire' } })
+      expect(then.sentence).toContain(policy === 'fail' ? 'recorded as failed' : 'skipped')
+    },
+  )
 
-  test('blackout, now and then, also when it was removed since', async () => {
+  test('blackout, now and in the past, also after its removal', async () => {
     await aNode(['scheduler', 'worker'])
     const window = { type: 'range', from: iso(Date.now() - 60 * S), to: iso(Date.now() + 600 * S) }
     const { body: blackout } = await api.request('POST', '/v1/blackouts', { name: 'freeze', window })
@@ -119,7 +122,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(alsoOf(await why(hourly))).not.toContain('blackout')
   })
 
-  test('blackout, then: a run waited for its end', async () => {
+  test('blackout in the past: a deferred run waited for its end', async () => {
     await aNode(['scheduler', 'worker'])
     const window = { type: 'range', from: iso(Date.now() - 60 * S), to: iso(Date.now() + 600 * S) }
     const { body: blackout } = await api.request('POST', '/v1/blackouts', {
@@ -143,7 +146,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(then).toMatchObject({ code: 'blackout', facts: { runId: now.facts.runId, name: 'quiet' } })
   })
 
-  test('then: running, waited, between two runs, before it was made, and before history', async () => {
+  test('in the past: running, waited, not_due, before_history and not_created', async () => {
     const id = await aTask({ schedule: { type: 'every', interval: '10m', anchor: '2026-01-01T00:00:00Z' } })
     await db.run(sql`update task set created_at = now() - interval '90 days' where id = ${id}`)
     const at = Math.floor(Date.now() / 600_000) * 600_000 - 600_000
@@ -169,7 +172,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(await why(id, at - 100 * 86_400 * S)).toMatchObject({ code: 'not_created' })
   })
 
-  test('then: the queue was paused and still is', async () => {
+  test('in the past: the queue was paused and still is', async () => {
     const id = await aTask({ schedule: HOURLY, queue: 'shut' })
     await staffedForAnHour()
     await db.run(sql`update task set created_at = now() - interval '1 hour' where id = ${id}`)
@@ -188,7 +191,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(await why(id, Date.now() - 60 * S)).toMatchObject({ code: 'waited' })
   })
 
-  test('key_full, then: with the run that held the key', async () => {
+  test('key_full in the past: names the run that used the key', async () => {
     await aNode(['scheduler', 'worker'])
     const holder = await aTask({ concurrencyKey: 'shared', action: NAP })
     const { facts: held } = await untilWhy(holder, 'running')
@@ -212,7 +215,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(Date.parse(then.facts.until)).toBeGreaterThan(at)
   })
 
-  test('key_full, then: a command of a machine had held the key', async () => {
+  test('key_full in the past: a command had used the key', async () => {
     const task = {
       concurrencyKey: 'machine',
       action: { type: 'exec', command: '/bin/true' },
@@ -236,7 +239,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     })
   })
 
-  test('then: a key with a free place is no cause, and a busy worker is not recorded', async () => {
+  test('in the past: a key with a free slot is no cause, and busy workers are not recorded', async () => {
     await aNode(['scheduler', 'worker'], { concurrency: 1, claimAhead: 0 })
     const first = await aTask({ concurrencyKey: 'wide', concurrencyLimit: 2, action: NAP })
     const { facts: held } = await untilWhy(first, 'running')
@@ -249,7 +252,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(await why(id, at)).toMatchObject({ code: 'waited', also: [] })
   })
 
-  test('key_full, then: an attempt that failed since had held the key', async () => {
+  test('key_full in the past: an attempt that has failed since had used the key', async () => {
     await aNode(['scheduler', 'worker'])
     const holder = await aTask({
       concurrencyKey: 'tried',
@@ -267,7 +270,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(await why(id, at)).toMatchObject({ code: 'key_full', facts: { heldBy: [held.runId] } })
   })
 
-  test('no_worker, then: no worker was alive until one came', async () => {
+  test('no_worker in the past: no worker was alive until one started', async () => {
     await aNode(['scheduler'])
     const id = await aTask({})
     await untilWhy(id, 'no_worker')
@@ -281,7 +284,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     })
   })
 
-  test('no_capable_worker, then: none offered the labels until one came', async () => {
+  test('no_capable_worker in the past: no worker offered the labels until one started', async () => {
     await aNode(['scheduler', 'worker'], { labels: ['gpu'] })
     const id = await aTask({ labels: ['gpu', 'arm'] })
     await untilWhy(id, 'no_capable_worker')
@@ -295,7 +298,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     })
   })
 
-  test('no_worker, then: nobody offered the handler, and the run was cancelled', async () => {
+  test('no_worker in the past: no worker offered the handler, and the run was cancelled', async () => {
     await aNode(['scheduler', 'worker'])
     const id = await aTask({ action: { type: 'handler', name: 'rotate-logs' } })
     const { facts } = await untilWhy(id, 'no_worker')
@@ -308,7 +311,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     })
   })
 
-  test('no_worker, then: it waited until its queueTimeout, which is told beneath', async () => {
+  test('no_worker in the past: the run waited until its queueTimeout', async () => {
     await aNode(['scheduler'])
     const id = await aTask({ queueTimeout: '1s' })
     const skip = await skipOf(id)
@@ -321,7 +324,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     ])
   })
 
-  test('then: of workers that may be forgotten nothing is claimed', async () => {
+  test('in the past: no_worker is not reported when the records of workers may be deleted', async () => {
     const id = await aTask({ schedule: { type: 'manual' } })
     await db.run(sql`update task set created_at = now() - interval '90 days' where id = ${id}`)
     const at = Date.now() - 8 * 86_400 * S
@@ -333,7 +336,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(await why(id, at + S)).toMatchObject({ code: 'waited' })
   })
 
-  test('shard_unwatched, then: no scheduler was there when it came due', async () => {
+  test('shard_unwatched in the past: no scheduler was alive when the run was due', async () => {
     const { body: task } = await api.request('POST', '/v1/tasks', {
       action: QUICK,
       schedule: { type: 'once', at: iso(Date.now()) },
@@ -350,7 +353,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     })
   })
 
-  test('an instant that lies ahead and a task that is not there are refused', async () => {
+  test('an instant in the future and an unknown task are refused', async () => {
     const id = await aTask({ schedule: HOURLY })
 
     const ahead = await api.request('GET', `/v1/tasks/${id}/why?at=${iso(Date.now() + 60 * S)}`)

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import { type Asking, HOURLY, iso, S } from './asking.ts'
 
 export function settled({ db, api, aTask, why }: Asking): void {
-  test('paused, now and then', async () => {
+  test('paused, now and in the past', async () => {
     const id = await aTask({ schedule: HOURLY })
     await api.request('POST', `/v1/tasks/${id}/pause`)
 
@@ -17,7 +17,7 @@ export function settled({ db, api, aTask, why }: Asking): void {
     expect(then).toMatchObject({ code: 'paused', facts: { since: task.pausedAt } })
   })
 
-  test('cancelled, now and then', async () => {
+  test('cancelled, now and in the past', async () => {
     const id = await aTask({ schedule: HOURLY })
     await api.request('POST', `/v1/tasks/${id}/cancel`)
 
@@ -53,7 +53,7 @@ export function settled({ db, api, aTask, why }: Asking): void {
     expect(await why(id)).toMatchObject({ code: 'not_due', facts: { nextAt: task.nextFireAt } })
   })
 
-  test('starting, and scheduler_behind when that lasts', async () => {
+  test('starting, and scheduler_behind after a while', async () => {
     const id = await aTask({ schedule: { type: 'once', at: iso(Date.now()) } })
     await db.run(sql`update shard set owner = ${api.id}, watched_until = now() + interval '10 minutes'`)
     const dueSince = (ms: number) =>

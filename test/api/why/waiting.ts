@@ -8,20 +8,20 @@ import { type Asking, alsoOf, HOURLY, NAP } from './asking.ts'
 const PLAIN = { roles: ['scheduler', 'worker'], shutdownGraceMs: 1 }
 
 export function waiting({ database, db, api, aTask, why, untilWhy, trigger, runState }: Asking): void {
-  describe('while a scheduler and a worker are there,', () => {
+  describe('with a scheduler and a worker:', () => {
     let node: TestNode
     beforeAll(async () => {
       node = await startTestNode(database, PLAIN)
     })
     afterAll(() => node.stop())
 
-    test('no_worker: a handler needs a worker of the users’ own', async () => {
+    test('no_worker: a handler needs a remote worker', async () => {
       const id = await aTask({ action: { type: 'handler', name: 'rotate-keys' } })
 
       expect(await untilWhy(id, 'no_worker')).toMatchObject({ facts: { handler: 'rotate-keys', workers: 0 } })
     })
 
-    test('running, and finished after that', async () => {
+    test('running, then finished', async () => {
       const id = await aTask({ action: NAP })
 
       const running = await untilWhy(id, 'running')
@@ -32,7 +32,7 @@ export function waiting({ database, db, api, aTask, why, untilWhy, trigger, runS
       expect(finished).toMatchObject({ facts: { runId: running.facts.runId, runState: 'cancelled' } })
     })
 
-    test('queue_paused, and when it is due next is no cause beneath it', async () => {
+    test('queue_paused: the next instant is not listed as a further cause', async () => {
       const id = await aTask({ queue: 'closed', schedule: HOURLY })
       await api.request('POST', '/v1/queues/closed/pause')
 
@@ -71,7 +71,7 @@ export function waiting({ database, db, api, aTask, why, untilWhy, trigger, runS
       expect((await untilWhy(second, 'key_full')).facts).toMatchObject({ key: 'customer', limit: 1, held: 1 })
     })
 
-    test('retry_wait, now and then', async () => {
+    test('retry_wait, now and in the past', async () => {
       const id = await aTask({
         action: { type: 'ping', url: 'http://127.0.0.1:9/' },
         retry: { limit: 3, initial: '10m', max: '10m' },
@@ -89,7 +89,7 @@ export function waiting({ database, db, api, aTask, why, untilWhy, trigger, runS
       })
     })
 
-    test('overlap: it waits for a run of its own task', async () => {
+    test('overlap: a run waits for another run of its task', async () => {
       const id = await aTask({ action: NAP, overlap: 'queue_one', schedule: { type: 'manual' } })
       const first = await trigger(id)
       await runState(first, 'running')
@@ -104,7 +104,7 @@ export function waiting({ database, db, api, aTask, why, untilWhy, trigger, runS
       expect(answer.also).toMatchObject([{ code: 'overlap', facts: { runId: first } }])
     })
 
-    test('overlap, then: it was skipped because of a run', async () => {
+    test('overlap in the past: an occurrence was skipped because of an active run', async () => {
       const id = await aTask({ action: NAP, schedule: { type: 'every', interval: '1s' } })
       const skip = await eventually(async () => {
         const { body } = await api.request('GET', `/v1/tasks/${id}/runs?state=skipped`)

@@ -7,7 +7,7 @@ import { type Asking, alsoOf, HOURLY, iso, NAP } from './asking.ts'
 const ACTOR = { actions: ['exec', 'http'], commands: ['/bin/true'], version: '0.2.0' }
 
 export function workers({ api, aNode, aTask, why, untilWhy }: Asking): void {
-  test('not_due, with the next instant, and what would hold it up then', async () => {
+  test('not_due: shows the next instant and what would delay the run', async () => {
     const id = await aTask({ schedule: HOURLY })
 
     const answer = await why(id)
@@ -17,20 +17,20 @@ export function workers({ api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(alsoOf(answer)).toEqual(['no_worker', 'shard_unwatched'])
   })
 
-  test('shard_unwatched: it is due, and no scheduler is there', async () => {
+  test('shard_unwatched: a task is due without a scheduler', async () => {
     const id = await aTask({ schedule: { type: 'once', at: iso(Date.now()) } })
 
     expect(await why(id)).toMatchObject({ code: 'shard_unwatched', facts: { shard: expect.any(Number) } })
   })
 
-  test('no_worker: it was fired, and no worker is there', async () => {
+  test('no_worker: a run was fired without a worker', async () => {
     await aNode(['scheduler'])
     const id = await aTask({})
 
     expect(await untilWhy(id, 'no_worker')).toMatchObject({ facts: { runState: 'pending', workers: 0 } })
   })
 
-  test('no_capable_worker: none of the workers offers what it asks for', async () => {
+  test('no_capable_worker: no worker offers the labels', async () => {
     await aNode(['scheduler', 'worker'], { labels: ['gpu'] })
     const id = await aTask({ labels: ['gpu', 'arm'] })
 
@@ -39,7 +39,7 @@ export function workers({ api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(answer.facts).toMatchObject({ labels: ['arm', 'gpu'], workers: 1 })
   })
 
-  test('remote workers count where a run could be theirs', async () => {
+  test('remote workers count only for runs that they could claim', async () => {
     await aNode(['scheduler'])
     const far = await aWorker(api.url, { ...ACTOR, labels: ['region=us'] })
     const program = { type: 'exec', command: '/bin/true' }
@@ -56,7 +56,7 @@ export function workers({ api, aNode, aTask, why, untilWhy }: Asking): void {
     for (const worker of [far, near]) await worker.say('stop', {})
   })
 
-  test('no remote worker counts for a queue that it does not serve, or for email', async () => {
+  test('remote workers do not count for queues that they do not serve, nor for email', async () => {
     await aNode(['scheduler'])
     const worker = await aWorker(api.url, { ...ACTOR, labels: ['region=eu'], queues: ['reports'] })
     const elsewhere = await aTask({ labels: ['region=eu'] })
@@ -71,7 +71,7 @@ export function workers({ api, aNode, aTask, why, untilWhy }: Asking): void {
     await worker.say('stop', {})
   })
 
-  test('workers_busy: all places are taken, and so many wait before it', async () => {
+  test('workers_busy: all slots are in use, with the number of runs ahead', async () => {
     await aNode(['scheduler', 'worker'], { concurrency: 1, claimAhead: 0 })
     const first = await aTask({ action: NAP })
     await untilWhy(first, 'running')

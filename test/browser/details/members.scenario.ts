@@ -5,7 +5,7 @@ import { signIn, startSignIn } from '../parts/sign-in.ts'
 
 const { balancer, asAdmin, open, openAsAdmin } = await startSignIn()
 
-test('the header fits every width, also with a project of a long name and somebody signed in', async () => {
+test('the header fits every width, even with a long project name and a signed-in user', async () => {
   const name = `p${'r'.repeat(60)}`
   await asAdmin('POST', '/v1/projects', { name })
   const page = await openAsAdmin('/tasks')
@@ -21,7 +21,7 @@ test('the header fits every width, also with a project of a long name and somebo
   expect(tooWide).toEqual([])
 })
 
-test('members are added, changed and removed, and whoever has no role is told whom to ask', async () => {
+test('members are added, changed and removed, and a person without a role sees how to get access', async () => {
   const bob = await open('/', { viewport: PHONE, colorScheme: 'dark' })
   await signIn(bob.page, 'bob')
   await bob.page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
@@ -62,7 +62,7 @@ test('members are added, changed and removed, and whoever has no role is told wh
   await bob.page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
 })
 
-test('a role in every project is given, and a person is signed out everywhere', async () => {
+test('an admin assigns a role in every project and ends all sessions of a person', async () => {
   const page = await openAsAdmin('/settings/installation-members')
   const members = page.getByRole('list', { name: 'Members of all projects' })
   const dialog = page.getByRole('dialog')

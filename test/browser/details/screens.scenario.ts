@@ -14,7 +14,7 @@ import { targets } from '../parts/targets.ts'
 
 const browser = await startBrowser()
 
-describe('the details', async () => {
+describe('dead letters, settings, targets, queues, files and forms', async () => {
   const server = await startServer()
   letters(browser, server)
   settings(browser, server)

@@ -10,7 +10,7 @@ export function files({ visit }: TestBrowser, { node }: TestServer): void {
     buffer: Buffer.from(`#!/bin/sh\n${text}\n`),
   })
 
-  test('a script is uploaded and becomes a task, and can then not be deleted', async () => {
+  test('a script is uploaded and used by a new task, and then cannot be deleted', async () => {
     const { page } = await visit(`${node.url}/files`)
     await page.getByLabel('Files to upload').setInputFiles(script('nightly.sh', 'echo done'))
     await page.getByText('Uploaded', { exact: true }).waitFor()
@@ -46,7 +46,7 @@ export function files({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await page.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
   })
 
-  test('an empty file is refused where it was dropped, and nothing else', async () => {
+  test('of two dropped files, only the empty one is refused', async () => {
     const { page } = await visit(`${node.url}/files`, { expected: /4\d\d/ })
 
     await page

@@ -100,7 +100,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     }
   })
 
-  test('a panel that was left by Back keeps its input, and forgets it once it is submitted', async () => {
+  test('Back keeps the input of a panel until it is submitted', async () => {
     const { page } = await visit(`${node.url}/settings`)
     const dialog = page.getByRole('dialog')
     const open = () => page.getByRole('button', { name: 'New blackout' }).click()

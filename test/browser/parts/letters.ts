@@ -6,7 +6,7 @@ import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
 export function letters({ visit }: TestBrowser, { node }: TestServer): void {
-  test('dead letters have one row per incident, and leave the list when they are run again or dismissed', async () => {
+  test('dead letters are grouped by failure, and leave the list when they are rerun or dismissed', async () => {
     const broken = { is: true }
     const sink = await startSink(({ path }) =>
       broken.is ? { status: path === '/a' ? 503 : 418, body: 'no' } : { status: 200 },

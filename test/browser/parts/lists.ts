@@ -70,7 +70,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     expect(await page.getByLabel('Name or key').inputValue()).toBe('task 012')
   })
 
-  test('an empty page with a cursor is followed, and not shown as the result', async () => {
+  test('an empty page with a cursor is followed by the next page, and not shown as the result', async () => {
     let release = () => {}
     const released = new Promise<void>((resolve) => {
       release = resolve

@@ -59,7 +59,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     ])
   })
 
-  test('errors are shown at their fields, clock changes are listed, and the command creates the same task as the form', async () => {
+  test('errors appear at their fields, clock changes are listed, and the shown command creates the same task', async () => {
     const { page } = await visit(`${node.url}/tasks/new`, { expected: /422/ })
 
     await page.getByText('Cron', { exact: true }).click()

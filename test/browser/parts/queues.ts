@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import type { TestServer } from './server.ts'
 
 export function queues({ visit }: TestBrowser, { node }: TestServer): void {
-  test('a queue is paused and limited, shows what waits in it, and is resumed', async () => {
+  test('a queue is paused and limited, shows its waiting runs, and is resumed', async () => {
     await node.request('PATCH', '/v1/queues/letters', { rate: '1000/s' })
     const { page } = await visit(`${node.url}/queues?q=letter`, { expected: /422/ })
 
@@ -39,7 +39,7 @@ export function queues({ visit }: TestBrowser, { node }: TestServer): void {
     )
   })
 
-  test('what waits in a paused queue leads to it, and a queue that does not exist is said so', async () => {
+  test('a run that waits in a paused queue links to it, and an unknown queue is reported', async () => {
     await node.request('POST', '/v1/queues/shut/pause')
     const { body: task } = await node.request('POST', '/v1/tasks', {
       queue: 'shut',

@@ -6,7 +6,7 @@ import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
 export function settings({ visit }: TestBrowser, { node }: TestServer): void {
-  test('a secret is set and set again, and is not deleted while a task uses it', async () => {
+  test('a secret is created and replaced, and cannot be deleted while a task uses it', async () => {
     const { page } = await visit(`${node.url}/settings/secrets`, { expected: /409/ })
     const list = page.getByRole('list', { name: 'Secrets' })
     await page.getByRole('button', { name: 'New secret' }).click()
@@ -36,7 +36,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await page.content()).not.toContain('canary')
   })
 
-  test('limits are changed, and what is wrong with one is said beside it', async () => {
+  test('limits are changed, and an invalid limit is reported at its field', async () => {
     const { page } = await visit(`${node.url}/settings/limits`, { expected: /422/ })
     const save = () => page.getByRole('button', { name: 'Save limits' }).click()
 
@@ -56,7 +56,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await node.request('PATCH', '/v1/projects/default', { limits: none })
   })
 
-  test('mail settings are changed, and a password that is no secret is refused beside the field', async () => {
+  test('mail settings are changed, and a password that is not a secret is refused at its field', async () => {
     const { page } = await visit(`${node.url}/settings/mail`, { expected: /422/ })
     const save = () => page.getByRole('button', { name: 'Save mail settings' }).click()
     const server = 'smtp://shop:{{secret.SMTP_PASSWORD}}@mail.example.com:587'
@@ -73,7 +73,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await node.request('PATCH', '/v1/projects/default', { mail: { server: null } })
   })
 
-  test('private networks are narrowed, and what is wrong with one is said beside it', async () => {
+  test('private networks are restricted, and an invalid network is reported at its field', async () => {
     const { page } = await visit(`${node.url}/settings/network`, { expected: /422/ })
     const reach = page.getByLabel('Private networks that can be reached')
     const save = page.getByRole('button', { name: 'Save network settings' })
@@ -104,7 +104,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(narrowed).toEqual({ allowedPrivate: ['10.2.0.7/32'] })
   })
 
-  test('signing secrets are shown once, rotated and revoked, and an origin that is none is refused', async () => {
+  test('signing secrets are shown once, rotated and revoked, and an invalid origin is refused', async () => {
     const { page } = await visit(`${node.url}/settings/signing-secrets?panel=new`, { expected: /422/ })
     const list = page.getByRole('list', { name: 'Signing secrets' })
     const panel = page.getByRole('dialog', { name: 'New signing secret' })
@@ -144,7 +144,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await page.content()).not.toContain('whsec_')
   })
 
-  test('the key that secrets are encrypted with is shown with its nodes, and rotated', async () => {
+  test('the encryption key is shown with its nodes, and rotated', async () => {
     await node.request('PUT', '/v1/secrets/SEALED', { value: 'encrypted' })
     const { page } = await visit(`${node.url}/settings/encryption-keys`)
     const { keys, nodes } = (await node.request('GET', '/v1/secrets-key')).body
@@ -163,7 +163,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await node.request('DELETE', '/v1/secrets/SEALED')
   })
 
-  test('the retention is changed, and what is wrong with it is said beside the field', async () => {
+  test('the retention is changed, and an invalid retention is reported at its field', async () => {
     const { page } = await visit(`${node.url}/settings/retention`, { expected: /422/ })
     const save = () => page.getByRole('button', { name: 'Save retention' }).click()
 
@@ -179,7 +179,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await node.request('PATCH', '/v1/projects/default', { retention: { history: null } })
   })
 
-  test('a weekly blackout is created in the first section of the settings, and removed again', async () => {
+  test('a weekly blackout is created and removed', async () => {
     const { page } = await visit(`${node.url}/settings`)
     await page.waitForURL(/\/settings\/blackouts$/)
     const blackouts = page.getByRole('list', { name: 'Blackouts' })
@@ -202,7 +202,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     ])
   })
 
-  test('a subscription shows its secret once, and why its deliveries fail', async () => {
+  test('a subscription shows its secret once, and the state failing when its deliveries fail', async () => {
     const sink = await startSink(() => ({ status: 500 }))
     const { page } = await visit(`${node.url}/settings/subscriptions`)
     const list = page.getByRole('list', { name: 'Subscriptions' })
@@ -228,7 +228,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect((await node.request('GET', '/v1/subscriptions')).body.items).toEqual([])
   })
 
-  test('changes of a chosen kind are subscribed to, and Back closes the panel without losing a word', async () => {
+  test('a subscription can be limited to one kind of change, and Back keeps the input of its panel', async () => {
     const sink = await startSink()
     const { page } = await visit(`${node.url}/settings/subscriptions`)
     const panel = page.getByRole('dialog', { name: 'New subscription' })
@@ -258,7 +258,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await node.request('DELETE', `/v1/subscriptions/${body.items[0].id}`)
   })
 
-  test('a change is found in the audit log, with who made it, why, and what was before', async () => {
+  test('the audit log finds a change and shows its reason and the values before and after', async () => {
     const { body: task } = await node.request('POST', '/v1/tasks', {
       name: 'audited',
       action: { type: 'sleep', duration: '1s' },

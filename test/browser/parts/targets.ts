@@ -8,7 +8,7 @@ import type { TestServer } from './server.ts'
 export function targets({ visit }: TestBrowser, { node }: TestServer): void {
   const pathOf = (target: string) => `/v1/targets/${encodeURIComponent(target)}`
 
-  test('a target is found in the list, limited and paused, and its run says what it waits for', async () => {
+  test('a target is limited and paused, and a run that waits for it links to it', async () => {
     const sink = await startSink()
     const { body: task } = await node.request('POST', '/v1/tasks', {
       name: 'call it',
@@ -46,7 +46,7 @@ export function targets({ visit }: TestBrowser, { node }: TestServer): void {
     })
   })
 
-  test('a target that nobody calls is said to be unknown', async () => {
+  test('a target without calls is shown as unknown', async () => {
     const { page } = await visit(`${node.url}/targets/${encodeURIComponent('https://nobody.example')}`, {
       expected: /404/,
     })

@@ -13,7 +13,7 @@ export function nothingIsWrongWith(stories: Readonly<Record<string, Evidence>>):
 }
 
 export function theyAreCalled(stories: readonly [what: string, kind: Kind, evidence: Evidence][]): void {
-  test.each(stories)('%s is called %s', (_, kind, evidence) => {
+  test.each(stories)('%s is reported as %s', (_, kind, evidence) => {
     expect(kindsIn(evidence)).toEqual([kind])
   })
 }

@@ -13,7 +13,7 @@ import { type Bench, idsOf, type Waiting } from '../bench.ts'
 
 export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
   describe('a claim', () => {
-    test('is granted by the live row: running, in the name of the worker, with a new fence', async () => {
+    test('sets the live row to running, with the worker and a new fence', async () => {
       const lane = await aLane()
       const [run] = (await lane.put({})) as [Waiting]
       const workerId = await aWorker()
@@ -31,7 +31,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       ])
     })
 
-    test('says for which instant the run is', async () => {
+    test('returns the instant at which the run was due', async () => {
       const lane = await aLane()
       const dueAt = Date.now() - 12_345
       await lane.put({ dueAt })
@@ -41,7 +41,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       expect(claimed?.scheduledFor).toBe(dueAt)
     })
 
-    test('takes what has the smallest priority number first, and of these what was due first', async () => {
+    test('takes runs with the smallest priority number first, and of these the earliest due', async () => {
       const lane = await aLane()
       const now = Date.now()
       const [late, early, urgent, urgentEarly, idle] = await lane.put(
@@ -59,7 +59,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       expect(taken).toEqual([urgentEarly, urgent, early, late, idle].map((run) => run?.runId))
     })
 
-    test('takes the best over all its lanes, not the best of each', async () => {
+    test('takes the first runs across all its lanes, not the first of each lane', async () => {
       const [one, other] = [await aLane(), await aLane()]
       const now = Date.now()
       const [first] = await one.put({ dueAt: now - 9_000 }, { dueAt: now - 2_000 })
@@ -72,7 +72,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       expect(idsOf(claimed)).toEqual(idsOf([first, second] as Waiting[]))
     })
 
-    test('takes turns over its lanes under equal priority, so that one with very many keeps no other waiting', async () => {
+    test('takes turns between lanes of equal priority, so that a crowded lane does not block others', async () => {
       const [crowded, one, other] = [await aLane(), await aLane(), await aLane()]
       const now = Date.now()
       await crowded.put({ dueAt: now - 9_000, count: 30 })
@@ -93,7 +93,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       expect(next).toHaveLength(1)
     })
 
-    test('takes exactly as many as it may, and no fewer when there are enough', async () => {
+    test('takes exactly as many runs as its limit, if enough wait', async () => {
       const lane = await aLane()
       await lane.put({ count: 50 })
       const workerId = await aWorker()
@@ -114,7 +114,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       expect(await take({ workerId: await aWorker(), lanes: [], limit: 10 })).toEqual([])
     })
 
-    test('finds what came to wait after an empty answer', async () => {
+    test('finds runs that were put after an empty answer', async () => {
       const lane = await aLane()
       const workerId = await aWorker()
       expect(await take({ workerId, lanes: [lane.id], limit: 10 })).toEqual([])
@@ -124,7 +124,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       expect(idsOf(await take({ workerId, lanes: [lane.id], limit: 10 }))).toEqual(idsOf(runs))
     })
 
-    test('passes over what was cancelled while it waited, and takes as many others', async () => {
+    test('skips runs that were cancelled while they waited, and takes others instead', async () => {
       const lane = await aLane()
       const now = Date.now()
       const doomed = await lane.put({ dueAt: now - 9_000 }, { dueAt: now - 8_000 })
@@ -142,7 +142,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
   })
 
   describe('many workers at once', () => {
-    test('get each run exactly once, and none gets more than it may', async () => {
+    test('get each run exactly once, and none gets more than its limit', async () => {
       const lane = await aLane()
       const runs = await lane.put({ count: 400 })
       const nodes = await Promise.all(
@@ -168,7 +168,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       expect(Math.max(...claims.map(({ length }) => length))).toBeLessThanOrEqual(13)
     })
 
-    test('that have died meanwhile got nothing after their death', async () => {
+    test('get no run after they were declared dead', async () => {
       const lane = await aLane()
       await lane.put({ count: 200 })
       const workerId = await aWorker()
@@ -196,7 +196,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
     })
   })
 
-  test('a dead worker takes nothing, and what it wanted waits for a living one', async () => {
+  test('a dead worker claims nothing, and the runs wait for a living one', async () => {
     const lane = await aLane()
     const runs = await lane.put({ count: 5 })
     const [dead, living] = [await aWorker(), await aWorker()]
@@ -208,7 +208,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
     expect(idsOf(await take({ workerId: living, lanes: [lane.id], limit: 5 }))).toEqual(idsOf(runs))
   })
 
-  test('what waits in a paused queue goes to nobody who asks which lanes to serve, and waits on', async () => {
+  test('runs of a paused queue are in no served lane, and keep waiting', async () => {
     const lane = await aLane()
     const runs = await lane.put({ count: 3 })
     const workerId = await aWorker()

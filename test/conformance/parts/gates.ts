@@ -11,7 +11,7 @@ import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
 
 export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGated }: Bench): void {
   describe('behind a gate', () => {
-    test('no more runs are taken than there are free places, whoever asks', async () => {
+    test('no more runs are claimed than there are free slots, across all workers', async () => {
       const lane = await aGatedLane(3)
       const runs = await lane.put({ count: 30 })
       const workers = await Promise.all(Array.from({ length: 6 }, aWorker))
@@ -33,7 +33,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       expect(done.sort()).toEqual(idsOf(runs))
     })
 
-    test('with one place they go in strict order, by priority and then by when they were due', async () => {
+    test('with one slot, runs are claimed strictly by priority and then by due time', async () => {
       const lane = await aGatedLane(1)
       const now = Date.now()
       const [third, first, second, fourth] = await lane.put(
@@ -57,7 +57,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       expect(order).toEqual([first, second, third, fourth].map((run) => run?.runId))
     })
 
-    test('the limit of the one who asks holds over all gates', async () => {
+    test('the limit of a claim holds across all gates', async () => {
       const [one, other] = [await aGatedLane(5), await aGatedLane(5)]
       await one.put({ count: 4 })
       await other.put({ count: 4 })
@@ -80,7 +80,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
     test.each([
       ['ends', (run: ClaimedRun) => db.run(endRuns([ending(run)]))],
       ['waits for its retry', (run: ClaimedRun) => db.run(retryRuns([retry(run)]))],
-    ])('a place is free again when its run %s, and only once', async (_, giveUp) => {
+    ])('a slot is freed when its run %s, and only once', async (_, giveUp) => {
       const lane = await aGatedLane(1)
       const [first, second] = (await lane.put({ dueAt: Date.now() - 9_000 }, {})) as [Waiting, Waiting]
       const workerId = await aWorker()
@@ -100,7 +100,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
     test.each([
       ['is taken back', (run: ClaimedRun) => db.run(reclaimRuns([run]))],
       ['is handed back', (run: ClaimedRun) => db.run(handBackRuns([run]))],
-    ])('a run that %s is the first in line again, for the same place', async (_, giveBack) => {
+    ])('a run that %s is the next to be claimed, for the same slot', async (_, giveBack) => {
       const lane = await aGatedLane(1)
       const [first] = (await lane.put({ dueAt: Date.now() - 9_000 }, {})) as [Waiting]
       const workerId = await aWorker()
@@ -118,7 +118,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
     })
   })
 
-  describe('of a key with a rate', () => {
+  describe('behind the gate of a key with a rate', () => {
     /** So slow that nothing may start beyond the burst while the test runs. */
     const aRatedLane = async (burst: number) => {
       const key = { concurrencyKey: `rated-${burst}`, concurrencyLimit: 100 }
@@ -127,7 +127,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       return { ...lane, claim }
     }
 
-    test('no more runs are taken than its burst, whoever asks, also when they have ended', async () => {
+    test('no more runs are claimed than its burst, across all workers, even after they have ended', async () => {
       const { put, claim } = await aRatedLane(4)
       await put({ count: 20 })
 
@@ -139,7 +139,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       expect(await claim()).toEqual([])
     })
 
-    test('a run that is handed back has not started, unless others were taken since', async () => {
+    test('a run that is handed back does not count as started, unless others were claimed since', async () => {
       const { put, claim } = await aRatedLane(3)
       await put({ count: 20 })
       const [first] = (await claim(1)) as [ClaimedRun]
@@ -155,7 +155,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       expect(await claim()).toEqual([])
     })
 
-    test('a run that is taken back has started', async () => {
+    test('a run that is reclaimed counts as started', async () => {
       const { put, claim } = await aRatedLane(1)
       await put({ count: 2 })
       const [run] = (await claim()) as [ClaimedRun]
@@ -167,7 +167,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
     })
   })
 
-  describe('of a project with a limit', () => {
+  describe('behind the gate of a project with a limit', () => {
     const limitProject = (maxRunning: number | null) =>
       db.run(setProjectGate({ projectId: DEFAULT_PROJECT_ID, maxRunning, runRate: null }))
     const heldByProject = async () =>
@@ -175,7 +175,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
 
     afterEach(() => limitProject(null))
 
-    test('no more runs are taken than it has places, over all queues and keys and whoever asks; every end of a lease frees one', async () => {
+    test('no more runs are claimed than it has slots, across all queues and keys, and each ended lease frees one', async () => {
       await db.run(makeProjectGate(DEFAULT_PROJECT_ID))
       await limitProject(1_000)
       // Tests before this one may have left runs in progress, which count.
@@ -214,7 +214,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
     })
   })
 
-  describe('of a queue with a limit', () => {
+  describe('behind the gate of a queue with a limit', () => {
     /** A queue, a lane of it without a key and one with. */
     async function aLimitedQueue(limit: number) {
       const open = await aLane()
@@ -223,7 +223,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       return { open, keyed, lanes: [open.id, keyed.id] }
     }
 
-    test('no more runs are taken than it has places, over all its lanes and whoever asks', async () => {
+    test('no more runs are claimed than it has slots, across all its lanes and all workers', async () => {
       const { open, keyed, lanes } = await aLimitedQueue(4)
       const runs = [...(await open.put({ count: 10 })), ...(await keyed.put({ count: 10 }))]
       const workers = await Promise.all(Array.from({ length: 5 }, aWorker))
@@ -242,7 +242,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       expect(done.sort()).toEqual(idsOf(runs))
     })
 
-    test('the best of all its lanes go first', async () => {
+    test('runs are claimed in order across all its lanes', async () => {
       const { open, keyed, lanes } = await aLimitedQueue(2)
       const now = Date.now()
       const [first, fourth] = await open.put({ dueAt: now - 9_000 }, { dueAt: now - 1_000, priority: 1 })
@@ -257,7 +257,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       expect(idsOf(rest)).toEqual(idsOf([third, fourth] as Waiting[]))
     })
 
-    test('a claim that comes late takes nothing of its lane that stands behind the next of another', async () => {
+    test('a late claim takes no run that comes after the next run of another lane', async () => {
       const { open, keyed } = await aLimitedQueue(1)
       const now = Date.now()
       const [first, third] = (await open.put({ dueAt: now - 9_000 }, { dueAt: now - 7_000 })) as Waiting[]
@@ -275,7 +275,7 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       expect(idsOf((await claim()).runs)).toEqual([third?.runId])
     })
 
-    test('a run that is taken back gives up both its places', async () => {
+    test('a run that is reclaimed frees both its slots', async () => {
       const { keyed, lanes } = await aLimitedQueue(1)
       const [run] = (await keyed.put({})) as [Waiting]
       const claim = async () => takeGated({ workerId: await aWorker(), lanes, limit: 10 })

@@ -9,7 +9,7 @@ import { endedRow, liveRow } from '../../support/agenda.ts'
 import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
 
 export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, forget }: Bench): void {
-  describe('who no longer holds a run', () => {
+  describe('a worker that lost its run', () => {
     /** A run that one worker lost and another has. */
     async function aLostRun() {
       const lane = await aLane()
@@ -23,7 +23,7 @@ export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, f
       return { stale, held, workerId: second }
     }
 
-    test('finds a higher fence on it, one more attempt and one more loss', async () => {
+    test('is succeeded by a claim with a higher fence, one more attempt and one more loss', async () => {
       const { stale, held } = await aLostRun()
 
       expect(held.fence).toBeGreaterThan(stale.fence)
@@ -36,7 +36,7 @@ export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, f
       ['fail it', (run: ClaimedRun) => db.run(retryRuns([retry(run)]))],
       ['take it back', (run: ClaimedRun) => db.run(reclaimRuns([run]))],
       ['hand it back', (run: ClaimedRun) => db.run(handBackRuns([run]))],
-    ])('cannot %s, and the holder can', async (_, write) => {
+    ])('cannot %s, and the new owner can', async (_, write) => {
       const { stale, held, workerId } = await aLostRun()
       const before = await liveRow(db, held.runId)
 
@@ -50,7 +50,7 @@ export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, f
     })
   })
 
-  test('a run that was cancelled while it was taken back says so to whoever claims it', async () => {
+  test('a run that was cancelled while it was reclaimed is marked as cancelled in its next claim', async () => {
     const lane = await aLane()
     const [run] = (await lane.put({})) as [Waiting]
     const first = await aWorker()
@@ -68,7 +68,7 @@ export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, f
   describe('a crash', () => {
     const crash = new Error('the node died')
 
-    test('before a claim is committed leaves the runs to others', async () => {
+    test('before a claim commits leaves its runs to other workers', async () => {
       const lane = await aLane()
       const runs = await lane.put({ count: 10 })
       const workerId = await aWorker()
@@ -87,7 +87,7 @@ export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, f
       expect(claimed.map(({ attempt }) => attempt)).toEqual(runs.map(() => 1))
     })
 
-    test('before a claim behind a gate is committed leaves its places to others', async () => {
+    test('before a claim behind a gate commits leaves its slots to other workers', async () => {
       const lane = await aGatedLane(2)
       const runs = await lane.put({ count: 2 })
       const workerId = await aWorker()
@@ -105,7 +105,7 @@ export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, f
       expect(idsOf(await takeGated(again))).toEqual(idsOf(runs))
     })
 
-    test('between a claim and its answer is found by the rows alone, and costs no attempt', async () => {
+    test('between a claim and its answer is detected by the rows alone, and costs no attempt', async () => {
       const lane = await aLane()
       const runs = await lane.put({ count: 4 })
       const workerId = await aWorker()
@@ -124,7 +124,7 @@ export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, f
     })
   })
 
-  test('a transport that forgets everything loses nothing and gives nothing out twice', async () => {
+  test('a transport that loses its state loses no run and gives none out twice', async () => {
     const lane = await aLane()
     const behindGate = await aGatedLane(3)
     const [open, keyed] = [await lane.put({ count: 60 }), await behindGate.put({ count: 6 })]

@@ -6,8 +6,8 @@ import { cancelRuns, lockRuns } from '../../../src/store/tasks/task-statements.t
 import { type Bench, ending, idsOf } from '../bench.ts'
 
 export function puts({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, put, drop }: Bench): void {
-  describe('what is put', () => {
-    test('can be claimed again after it was forgotten', async () => {
+  describe('a run that is put', () => {
+    test('can be claimed again after the transport forgot it', async () => {
       const lane = await aLane()
       const runs = await lane.put({ count: 3 })
       await drop(runs)
@@ -21,7 +21,7 @@ export function puts({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, put
       expect(idsOf(await take({ workerId, lanes: [lane.id], limit: 10 }))).toEqual(idsOf(runs))
     })
 
-    test('any number of times, by anybody, is claimed once', async () => {
+    test('several times and concurrently is claimed once', async () => {
       const lane = await aLane()
       const runs = await lane.put({ count: 5 })
       await drop(runs)
@@ -39,14 +39,14 @@ export function puts({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, put
       expect(idsOf([...claims.flat(), ...again])).toEqual(idsOf(runs))
     })
 
-    test('while its run is in line is left alone, and answered as such', async () => {
+    test('while it is already waiting is left unchanged and not returned', async () => {
       const lane = await aLane()
       const runs = await lane.put({ count: 2 })
 
       expect(await put(runs.map(({ runId }) => runId))).toEqual([])
     })
 
-    test('while its run is in progress, or after its end, cannot be claimed', async () => {
+    test('while it is running, or after its end, cannot be claimed', async () => {
       const lane = await aLane()
       await lane.put({ count: 2 })
       const workerId = await aWorker()
@@ -60,7 +60,7 @@ export function puts({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, put
       expect(await take({ workerId: await aWorker(), lanes: [lane.id], limit: 10 })).toEqual([])
     })
 
-    test('is withdrawn when its run is cancelled', async () => {
+    test('is withdrawn when it is cancelled', async () => {
       const lane = await aLane()
       const [kept, cancelled] = await lane.put({ count: 2 })
       if (!kept || !cancelled) throw new Error('both runs must wait')
@@ -74,7 +74,7 @@ export function puts({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, put
       expect(idsOf(claimed)).toEqual([kept.runId])
     })
 
-    test('behind a gate waits for its place', async () => {
+    test('behind a gate waits for its slot', async () => {
       const lane = await aGatedLane(1)
       const runs = await lane.put({ count: 2 })
       await drop(runs)

@@ -18,7 +18,7 @@ export function circuits({ db, node, create, trigger, subscribe, read }: Telling
     await db.run(writeCircuits(nodeId, [change]))
   }
 
-  test('circuits are told to those who ask for them, once for all nodes, with runs or without', async () => {
+  test('circuit events go once to each subscription that asks for them, with or without runs', async () => {
     const sink = await startSink()
     const subjectsAt = (path: string) =>
       sink.hits
@@ -64,7 +64,7 @@ export function circuits({ db, node, create, trigger, subscribe, read }: Telling
     expect(await read(only.id)).toMatchObject({ lastEvent: { id: streamed.data.id }, state: 'active' })
   })
 
-  test('a circuit whose event is refused is held by its target, and told in order in the end', async () => {
+  test('a refused circuit event suspends only its target, and events of the target arrive in order later', async () => {
     let isRefused = true
     const [bad, good] = ['https://bad.example.com', 'https://good.example.com']
     const told: string[] = []

@@ -87,7 +87,7 @@ export function heldTasks({ db, node, create, trigger, subscribe, read }: Tellin
   )
 
   test.concurrent(
-    'a receiver that refuses everything is left alone, and told all of it once it takes something',
+    'a receiver that refuses everything is tried rarely, and gets every event once it accepts',
     LONG,
     async () => {
       const sink = await startPickySink()
@@ -116,7 +116,7 @@ export function heldTasks({ db, node, create, trigger, subscribe, read }: Tellin
   )
 
   test.concurrent(
-    'one task is given up after as long as it may fail, goes on when resumed, and nothing of it is left out',
+    'deliveries of a task stop after giveUpAfter and continue without gaps when resumed',
     LONG,
     async () => {
       const sink = await startPickySink()
@@ -143,7 +143,7 @@ export function heldTasks({ db, node, create, trigger, subscribe, read }: Tellin
   )
 
   test.concurrent(
-    'a subscription of which nothing was taken for as long as that may go on is disabled',
+    'a subscription whose receiver accepts nothing for giveUpAfter is disabled',
     LONG,
     async () => {
       const sink = await startSharedSink(() => ({ status: 500 }))

@@ -11,7 +11,7 @@ import { startSink } from '../../support/sink.ts'
 import { runIdsOf, type Telling } from './telling.ts'
 
 export function messages({ db, node, create, trigger, subscribe, read }: Telling): void {
-  test('an event is sent as a CloudEvent under an id that is its own, and verified by the reference library', async () => {
+  test('an event is sent as a CloudEvent with its own id, and the reference library verifies it', async () => {
     const receiver = await startPeer<Received>('../calls/receiver-process.mjs')
     const url = `http://127.0.0.1:${receiver.port}`
     const secret = `whsec_${Buffer.from('a secret of some thirty-two bytes').toString('base64')}`
@@ -51,7 +51,7 @@ export function messages({ db, node, create, trigger, subscribe, read }: Telling
     expect(told.secret).toBeUndefined()
   })
 
-  test('several events go into one message where a subscription asks for it', async () => {
+  test('a subscription with a batch size gets several events in one message', async () => {
     const sink = await startSink()
     const taskId = await create()
     const since = new Date(Date.now() - 60_000).toISOString()
@@ -95,7 +95,7 @@ export function messages({ db, node, create, trigger, subscribe, read }: Telling
     expect(await count()).toBe(before)
   })
 
-  test('a subscription is tried out with one signed event that leaves everything as it is', async () => {
+  test('testing a subscription sends one signed event and changes nothing', async () => {
     const receiver = await startPeer<Received>('../calls/receiver-process.mjs')
     const url = `http://127.0.0.1:${receiver.port}`
     const [single, batches] = [
@@ -137,7 +137,7 @@ export function messages({ db, node, create, trigger, subscribe, read }: Telling
     expect((await node.request('POST', `/v1/subscriptions/${crypto.randomUUID()}/test`)).status).toBe(404)
   })
 
-  test('a test reaches no address that events would not reach', async () => {
+  test('a test of a subscription reaches no address that its events could not reach', async () => {
     const sink = await startSink()
     const [row] = await db.run(
       findSubscriptions({

@@ -7,7 +7,7 @@ import { startSharedSink } from '../../support/sink.ts'
 import { runIdsOf, type Telling } from './telling.ts'
 
 export function receivers({ db, node, create, trigger, subscribe, read }: Telling): void {
-  test.concurrent('what is not taken is sent again, under the same id, and nothing of its task overtakes it', async () => {
+  test.concurrent('a refused event is sent again under the same id, before later events of its task', async () => {
     const failures = new Map<string, number>()
     const sink = await startSharedSink((hit) => {
       const id = String(hit.headers['webhook-id'])
@@ -38,7 +38,7 @@ export function receivers({ db, node, create, trigger, subscribe, read }: Tellin
       if (i > 0) expect(ids.indexOf(id)).toBeGreaterThan(ids.lastIndexOf(runs[i - 1] as string))
   })
 
-  test.concurrent('a receiver that is gone disables its subscription, which says where it stopped and goes on when resumed', async () => {
+  test.concurrent('a 410 disables a subscription, which shows where it stopped and continues when resumed', async () => {
     let status = 410
     const sink = await startSharedSink(() => ({ status }))
     const taskId = await create()
@@ -65,7 +65,7 @@ export function receivers({ db, node, create, trigger, subscribe, read }: Tellin
     expect(runIdsOf(sink.hits)).toEqual([runId, runId, later, runId, later])
   })
 
-  test.concurrent('a change of what fails is tried at once, also when a message is on its way to where it failed', async () => {
+  test.concurrent('an edit of a failing subscription is tried at once, even while an earlier message is in flight', async () => {
     const { id } = await subscribe({ url: 'http://127.0.0.1:1/', filter: { owners: ['nobody'] } })
     const held = await eventually(async () => {
       const [row] = await db.run(
@@ -85,7 +85,7 @@ export function receivers({ db, node, create, trigger, subscribe, read }: Tellin
     expect(await read(id)).toMatchObject({ name: 'mended', retryAt: null })
   })
 
-  test.concurrent('an address that is always refused is never sent to', async () => {
+  test.concurrent('no event is sent to an address that is always forbidden', async () => {
     const taskId = await create()
     const { id } = await subscribe({ url: 'http://127.0.0.1:9', filter: { taskIds: [taskId] } })
     // As one that was stored before such addresses were refused.
@@ -102,7 +102,7 @@ export function receivers({ db, node, create, trigger, subscribe, read }: Tellin
     expect(disabled.lastError).toMatchObject({ code: 'forbidden_address' })
   })
 
-  test.concurrent('a change is picked up by whoever delivers, and a deleted subscription is told nothing more', async () => {
+  test.concurrent('the delivering node applies an edit, and a deleted subscription gets no more events', async () => {
     const [before, after, witness] = [
       await startSharedSink(),
       await startSharedSink(),

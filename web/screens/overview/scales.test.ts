@@ -7,7 +7,7 @@ test('the scale reaches the first power of ten that is not below the highest val
   expect(decadesOf(101)).toEqual([1, 10, 100, 1_000])
 })
 
-test('each line is as far above the one below as any other', () => {
+test('the lines of the scale are evenly spaced', () => {
   expect([0, 1, 10, 100, 1_000].map((ms) => logHeight(ms, 1_000))).toEqual([
     0,
     0,
@@ -27,6 +27,6 @@ test.each([
   [99, [0, 50, 100]],
   [100, [0, 50, 100]],
   [8_400, [0, 5_000, 10_000]],
-])('a scale for counts up to %d has round lines, the highest not below it', (highest, lines) => {
+])('a scale for counts up to %d has round lines and reaches the highest count', (highest, lines) => {
   expect(countsTo(highest)).toEqual(lines)
 })

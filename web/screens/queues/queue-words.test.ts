@@ -11,7 +11,7 @@ const queue = {
   waiting: 3,
 } as Queue
 
-test('a queue is paused before it is full, and open without a limit', () => {
+test('a paused queue is shown as paused even if it is full, and a queue without a limit as open', () => {
   expect(stateOf(queue).text).toBe('open')
   expect(stateOf({ ...queue, concurrencyLimit: 4, running: 3 }).text).toBe('open')
   expect(stateOf({ ...queue, concurrencyLimit: 4, running: 4 }).text).toBe('full')

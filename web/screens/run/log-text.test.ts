@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { logLines, logText } from './log-text.ts'
 
-test('the log of a handler is lines with their time, and nothing else is taken for one', () => {
+test('each log line of a handler is shown with its time, and other output is not taken for a log', () => {
   const log = [
     { at: '2026-11-16T09:00:00.120Z', level: 'info', message: 'begun' },
     { at: '2026-11-16T09:00:01.000Z', level: 'error', message: 'no\nmore' },

@@ -13,7 +13,7 @@ test('headers come before the body', () => {
   expect(text).toBe('accept: text/plain\nx-tenant: acme\n\n{\n  "a": 1\n}')
 })
 
-test('what sends nothing shows nothing', () => {
+test('an action without headers and body shows no request text', () => {
   expect(requestText({ type: 'sleep', duration: '1s' })).toBe('')
   expect(requestText({ type: 'webhook', url: 'https://example.com' })).toBe('')
 })

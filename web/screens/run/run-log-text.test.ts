@@ -28,13 +28,13 @@ test('each line has its time and where it comes from', () => {
   )
 })
 
-test('parts of one line stand together', () => {
+test('parts of one line are joined', () => {
   const lines = [line('50', { isPartial: true }), line(' of 100')]
 
   expect(runLogText(lines, 'UTC')).toBe('08:00:00.120  stdout  50 of 100')
 })
 
-test('lines of several attempts name their attempt', () => {
+test('lines are grouped by attempt if a run has several attempts', () => {
   const lines = [line('once'), line('again', { attempt: 2 })]
 
   expect(runLogText(lines, 'UTC').split('\n')).toEqual([

@@ -37,7 +37,7 @@ const shape = (subject: RunWithAttempts, now = 0) =>
     stretch.ms,
   ])
 
-test('a run that gave up is late, tries, waits and tries again', () => {
+test('a failed run shows its lateness, its attempts and the wait between them', () => {
   const attempts = [attempt(1, 5, 105), attempt(2, 1_105, 1_205, { status: 'permanently_failed' })]
 
   expect(shape(run({ state: 'permanently_failed', attempts }))).toEqual([
@@ -48,21 +48,21 @@ test('a run that gave up is late, tries, waits and tries again', () => {
   ])
 })
 
-test('an attempt in progress grows with the clock', () => {
+test('the length of an attempt in progress increases with time', () => {
   const subject = run({ state: 'running', startedAt: instant(0) })
 
   expect(shape(subject, 50)).toEqual([['running', 0, 50]])
   expect(shape(subject, 90)).toEqual([['running', 0, 90]])
 })
 
-test('waiting for a retry lasts until now', () => {
+test('the wait for a retry extends to the present', () => {
   expect(shape(run({ state: 'retrying', attempts: [attempt(1, 0, 10)] }), 500)).toEqual([
     ['failed', 0, 10],
     ['wait', 10, 490],
   ])
 })
 
-test('an attempt that a dead worker never began has no length', () => {
+test('an attempt that was lost before it started has no length', () => {
   expect(shape(run({ attempts: [attempt(1, 0, 20, { startedAt: null, outcome: 'worker_lost' })] }))).toEqual([
     ['late', 0, 20],
     ['worker_lost', 20, 0],

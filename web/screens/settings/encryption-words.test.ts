@@ -15,7 +15,7 @@ const listed = (...nodes: ReturnType<typeof node>[]) => ({
   nodes,
 })
 
-test('a key says what is encrypted with it, and which nodes have it', () => {
+test('a key shows how many values it encrypts and which nodes have it', () => {
   const used = { ...key, isInUse: true, values: { count: 1_204, atLeast: true }, firstOn: 2 }
 
   expect(usedWords(used)).toMatch(/^at least 1.204 values encrypted with it$/)
@@ -33,7 +33,7 @@ test('a key says what is encrypted with it, and which nodes have it', () => {
   expect(nodeWords(node('a', null))).toContain('does not tell')
 })
 
-test('a rotation is harmless once all nodes have the key, and the same one first', () => {
+test('a rotation is harmless only if all nodes have the same first key', () => {
   const ready = forecastOf(listed(node('a', ['new', 'old']), node('b', ['new', 'old'])))
   const torn = forecastOf(listed(node('a', ['new', 'old']), node('b', ['old', 'new'])))
   const lacking = forecastOf(listed(node('a', ['new', 'old']), node('b', ['old']), node('c', null)))
@@ -47,7 +47,7 @@ test('a rotation is harmless once all nodes have the key, and the same one first
   expect(lacking.effects[2]).toContain('it is not known which keys they have: c.')
 })
 
-test('the result of a rotation names the keys that can be removed, and what could not be read', () => {
+test('the result of a rotation names keys that can be removed and counts unreadable values', () => {
   expect(rotationWords({ key: 'new', encrypted: 1, unreadable: 2, retired: ['old'] })).toEqual([
     '1 value was encrypted with the key new.',
     expect.stringContaining('2 values could not be read'),

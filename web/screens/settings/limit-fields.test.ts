@@ -13,7 +13,7 @@ const limits: Project['limits'] = {
   maxRunning: 4,
 }
 
-test('an edit names only what was changed, numbers as numbers, and an empty field takes a limit away', () => {
+test('an edit contains only changed limits, numbers as numbers, and an empty field removes a limit', () => {
   const typed = {
     ...typedLimits(limits),
     maxTasks: '30',
@@ -31,7 +31,7 @@ test('an edit names only what was changed, numbers as numbers, and an empty fiel
   })
 })
 
-test('use is shown of what is limited and counted', () => {
+test('usage is shown for each limit that is set and counted', () => {
   const use = { tasks: 5, storedBytes: null, requests: 40, running: 4 }
   const project = { limits, use } as Project
 

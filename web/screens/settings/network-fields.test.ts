@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { networkEdit, networkFields, problemsByText } from './network-fields.ts'
 
-test.each([[null], [[]], [['10.1.0.0/16', 'fd00::/8']]])('what is stored as %j is no change', (allowed) => {
-  expect(networkEdit(allowed, networkFields(allowed))).toBeNull()
-})
+test.each([[null], [[]], [['10.1.0.0/16', 'fd00::/8']]])(
+  'an unedited form of the setting %j changes nothing',
+  (allowed) => {
+    expect(networkEdit(allowed, networkFields(allowed))).toBeNull()
+  },
+)
 
-test('all, none and a list are three different settings, and a list without networks is not sent', () => {
+test('all, none and a list are different settings, and an empty list is not sent', () => {
   const networks = [' 10.1.0.0/16', '', '10.2.0.7 ']
 
   expect(networkEdit([], { reach: 'all', networks })).toEqual({ allowedPrivate: null })
@@ -16,7 +19,7 @@ test('all, none and a list are three different settings, and a list without netw
   expect(networkEdit(null, { reach: 'list', networks: [' '] })).toBeNull()
 })
 
-test('what is wrong with an entry stays with its text when another one is removed', () => {
+test('the error of an entry stays with its text when another entry is removed', () => {
   const sent = ['10.1.0.0/16', 'office', '8.8.8.8']
   const problems = [
     { pointer: '/network/allowedPrivate/1', detail: 'must be a network' },

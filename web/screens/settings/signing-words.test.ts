@@ -10,7 +10,7 @@ const secret = (id: string, origin: string | null) => ({
 const project = secret('1', null)
 const bound = secret('2', 'https://hooks.example.com')
 
-test('what signs after a secret is revoked: the other one, those of the project, or nothing', () => {
+test('revoking a secret shows whether requests are then signed, and with which secrets', () => {
   const other = { ...bound, id: '3' }
 
   expect(afterRevoking(bound, [project, bound, other])).toBe(

@@ -3,7 +3,7 @@ import { eventWords, inputOf, START } from './subscription-fields.ts'
 
 const fields = { ...START(), url: ' https://example.com ', states: ['skipped'] as const, tags: 'a, b,' }
 
-test('a subscription to runs says which, and one to circuits or changes says nothing of runs', () => {
+test('only a subscription to runs filters by state and tags', () => {
   expect(inputOf(fields)).toEqual({
     url: 'https://example.com',
     filter: { states: ['skipped'], tags: ['a', 'b'] },
@@ -21,7 +21,7 @@ test('a subscription to runs says which, and one to circuits or changes says not
   })
 })
 
-test('what follows is said before anything is done', () => {
+test('the form describes which events the subscription will deliver', () => {
   expect(eventWords(fields)).toBe('for each run that ends skipped, of tasks tagged a or b')
   expect(eventWords({ ...fields, about: 'changes', actions: ['key.create', 'key.revoke'] })).toBe(
     'for each change in the audit log of this project of the kind key.create or key.revoke',

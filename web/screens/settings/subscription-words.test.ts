@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { filterWords } from './subscription-words.ts'
 
-test('a filter is described by the subject of its events, and what narrows them down', () => {
+test('a filter is described by its kinds of events and its conditions', () => {
   expect(filterWords({})).toBe('all runs that end')
   expect(filterWords({ states: ['permanently_failed', 'skipped'], tags: ['prod', 'db'] })).toBe(
     'runs that end permanently failed or skipped · tags: prod, db',

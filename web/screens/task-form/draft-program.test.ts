@@ -17,6 +17,6 @@ test.each<ExecAction>([
     exitCodes: { fail: [2] },
   },
   { type: 'exec', command: '/bin/cat', stdin: 'plain text\n' },
-])('a program is the same after it was shown in the form', (action) => {
+])('the form keeps a program unchanged', (action) => {
   expect(programOf({ ...emptyDraft(), ...programFields(action) })).toEqual(action)
 })

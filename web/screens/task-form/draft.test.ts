@@ -38,7 +38,7 @@ const aTask = (part: Partial<Task>): Task => ({
   ...part,
 })
 
-test('a new task says only what was decided', () => {
+test('a new task contains only the fields that were filled in', () => {
   const draft = {
     ...emptyDraft(),
     name: ' report ',
@@ -108,7 +108,7 @@ test.each<Partial<Task>>([
   { schedule: { type: 'several', triggers: [{ type: 'every', interval: '5m' }] } },
   { startAt: '2026-11-17T02:30:00.000Z', endAt: '2026-12-17T02:30:00.000Z', maxRuns: 3 },
   { name: 'n', key: 'k', owner: 'o', tags: ['a'], labels: ['gpu'], concurrencyKey: 'c', concurrencyLimit: 4 },
-])('what is not touched in the form stays as it was: %j', (part) => {
+])('fields that are not edited in the form keep their values: %j', (part) => {
   const task = aTask(part)
   const draft = draftOf(task)
 
@@ -117,7 +117,7 @@ test.each<Partial<Task>>([
   expect(changesOf(draft, { ...draft })).toEqual({})
 })
 
-test('what is typed into the fields of a message becomes its members, and an empty field none', () => {
+test('the fields of a message become members of the action, and empty fields are left out', () => {
   const email = { ...emptyDraft(), action: 'email' as const, to: 'a@example.com', subject: 's', message: 'm' }
 
   expect(
@@ -138,7 +138,7 @@ test('what is typed into the fields of a message becomes its members, and an emp
   ).toMatchObject({ followRedirects: 'all' })
 })
 
-test('words go to the API as they were written, which reads them', () => {
+test('a schedule in words is sent to the API as text', () => {
   const draft = {
     ...emptyDraft(),
     when: 'words' as const,
@@ -153,7 +153,7 @@ test('words go to the API as they were written, which reads them', () => {
   })
 })
 
-test('an edit holds the fields that are others now', () => {
+test('an edit contains only the fields that changed', () => {
   const draft = draftOf(aTask({ schedule: { type: 'daily', hour: 2, minute: 30, timezone: 'UTC' } }))
 
   expect(changesOf(draft, { ...draft, time: '03:00', retryLimit: '5', name: 'named' })).toEqual({
@@ -163,7 +163,7 @@ test('an edit holds the fields that are others now', () => {
   })
 })
 
-test('what is no number goes to the API as it was typed, which says what is wrong', () => {
+test('a number that cannot be parsed is sent as typed, so that the API reports the error', () => {
   expect(fullInput({ ...emptyDraft(), retryLimit: 'three', priority: '' })).toMatchObject({
     retry: { limit: 'three' },
     priority: '',
@@ -184,7 +184,7 @@ test.each([
   expect(retryWords({ retryLimit, retryInitial, retryMax })).toBe(words)
 })
 
-test('JSON fills the fields, and what fits none of them is sent as it was written', () => {
+test('JSON fills the fields, and what fits no field is sent unchanged', () => {
   const read = (json: object) => {
     const result = draftOfJson(JSON.stringify(json), emptyDraft())
     if (!result.ok) throw new Error(result.reason)
@@ -224,7 +224,7 @@ test('JSON fills the fields, and what fits none of them is sent as it was writte
   expect(draftOfJson('[]', emptyDraft())).toMatchObject({ ok: false })
 })
 
-test('every option of a task comes through the form as it was', () => {
+test('the form keeps every option of a task unchanged', () => {
   const task = aTask({
     jitter: '30s',
     queueTimeout: '5m',

@@ -3,7 +3,7 @@ import { emptyDraft } from './draft.ts'
 import { nextWait } from './run-once.ts'
 import { testInput } from './test-input.ts'
 
-test('a test run goes where the runs of the task would go, and is not tried again', () => {
+test('a test run uses the queue, labels and concurrency key of the task, and is not retried', () => {
   const draft = {
     ...emptyDraft(),
     name: 'report',
@@ -32,7 +32,7 @@ test('a test run goes where the runs of the task would go, and is not tried agai
   expect(testInput(draft)).not.toHaveProperty('key')
 })
 
-test('a test run does not wait forever for a worker, and is polled less and less often', () => {
+test('a test run waits at most a minute for a worker, and is polled less and less often', () => {
   expect(testInput(emptyDraft())).toMatchObject({ queueTimeout: '1m' })
 
   const waits = Array.from({ length: 20 }).reduce<number[]>(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { emptyDraft } from './draft.ts'
 import { writingOf } from './unsaved.ts'
 
-test('what was written is there again, unless the form had other fields then', () => {
+test('a saved draft is restored only if the form still has the same fields', () => {
   const writing = { base: null, draft: { ...emptyDraft(), name: 'half a name' } }
   const { timeout: _, ...older } = emptyDraft()
 

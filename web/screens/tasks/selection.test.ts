@@ -13,7 +13,7 @@ test('selecting all shows when more tasks match than one action takes', () => {
   )
 })
 
-test('all are not selected any more once one is taken out, and still are when one is gone', () => {
+test('deselecting a task ends the selection of all, but a deleted task does not', () => {
   expect(selectedWords(9_999, reachOf({ tasks, isCut: false }, 9_999, 0))).toBe('9 999 selected')
   expect(reachOf({ tasks, isCut: false }, 9_999, 1)).toBe('all')
   expect(reachOf(null, 3, 0)).toBe('some')

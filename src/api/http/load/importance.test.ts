@@ -28,6 +28,6 @@ test.each([
   expect(importanceOf({ method, url })).toBe(importance)
 })
 
-test('a route may say so itself', () => {
+test('a route can set its importance', () => {
   expect(importanceOf({ method: 'GET', url: '/v1/me', config: { importance: 'change' } })).toBe('change')
 })

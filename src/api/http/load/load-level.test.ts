@@ -13,7 +13,7 @@ function watcher(slowMs = 100) {
   }
 }
 
-test('a slow moment refuses nothing, a slow while the least important', () => {
+test('a short delay refuses nothing, and a sustained delay refuses the least important requests', () => {
   const after = watcher()
 
   expect(after(5_000, SUSTAINED_MS - STEP_MS)).toEqual([])
@@ -21,7 +21,7 @@ test('a slow moment refuses nothing, a slow while the least important', () => {
   expect(after(110, 2 * SUSTAINED_MS)).toEqual(['browse'])
 })
 
-test('the slower it is, the more is refused, one kind after the other', () => {
+test('a longer delay refuses more kinds of requests, one after the other', () => {
   const after = watcher()
 
   expect(after(299, 10_000)).toEqual(['browse'])
@@ -30,7 +30,7 @@ test('the slower it is, the more is refused, one kind after the other', () => {
   expect(after(60_000, 10_000)).toEqual(['browse', 'read', 'change'])
 })
 
-test('it is over step by step, and only once the delay is well below the bound', () => {
+test('refusals end one kind at a time, once the delay is well below the bound', () => {
   const after = watcher()
   after(700, 10_000)
 
@@ -40,7 +40,7 @@ test('it is over step by step, and only once the delay is well below the bound',
   expect(after(1, CALM_MS)).toEqual([])
 })
 
-test('what comes back at once is refused for longer each time', () => {
+test('refusals that return soon last longer each time, up to 16 times', () => {
   const after = watcher()
   const calmUntilNothing = () => {
     let calmMs = 0

@@ -3,7 +3,7 @@ import { enterAll, leaveAll, Places } from './places.ts'
 
 const placesFor = (count: number) => new Places({ count, maxWaiting: 10, maxWaitMs: 10_000 })
 
-test('lists use some of the places of all requests that read, so that the others keep the rest', async () => {
+test('lists use only some of the read places, so that other reads keep the rest', async () => {
   const [browsing, reading] = [placesFor(2), placesFor(3)]
   const lists = [browsing, reading]
 
@@ -16,7 +16,7 @@ test('lists use some of the places of all requests that read, so that the others
   expect(await next).toBe(true)
 })
 
-test('a request that finds a place of one kind only takes none', async () => {
+test('a request that gets only one of two places keeps neither', async () => {
   const [browsing, reading] = [placesFor(1), new Places({ count: 1, maxWaiting: 0, maxWaitMs: 10_000 })]
   await enterAll([reading])
 

@@ -37,7 +37,7 @@ async function watch(given: { certFile: string; keyFile: string }, now?: () => n
   return { watching, shown, log }
 }
 
-test('a pair that was replaced file by file is shown once it fits, without a warning', async () => {
+test('a certificate and key replaced one after the other are used once they match, without a warning', async () => {
   const { certFile, keyFile, put } = files()
   const { watching, shown, log } = await watch({ certFile, keyFile })
 
@@ -56,7 +56,7 @@ test('a pair that was replaced file by file is shown once it fits, without a war
 test.each([
   ['a key of another certificate', 'second-key.pem', /does not belong to the certificate/],
   ['a file that holds no key', null, /contains no private key in PEM form/],
-])('%s is not used, and said once', async (_, fixture, problem) => {
+])('%s is not used and is logged once', async (_, fixture, problem) => {
   const { certFile, keyFile, put } = files()
   const { watching, shown, log } = await watch({ certFile, keyFile })
 

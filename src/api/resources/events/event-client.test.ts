@@ -45,7 +45,7 @@ async function fill(client: EventClient): Promise<void> {
   throw new Error('the client took everything without reading')
 }
 
-test('a client that does not read is known after a while, and finds a last word when it does', async () => {
+test('a client that does not read is detected, and receives the end event when it reads again', async () => {
   const { client, answer } = await connect(50)
   await fill(client)
 
@@ -59,7 +59,7 @@ test('a client that does not read is known after a while, and finds a last word 
   expect(text).toMatch(/event: end\ndata: \{"reason":"behind"\}\n\n$/)
 })
 
-test('a client that reads again is waited for', async () => {
+test('a stream waits for a client until it reads again', async () => {
   const { client, answer, response } = await connect(60_000)
   await fill(client)
 

@@ -6,7 +6,7 @@ import { MAX_TRANSFERS, MAX_UPLOADS_OF_PROJECT, Transfers } from './transfers.ts
 const aReply = (destroyed: boolean) =>
   ({ raw: Object.assign(new EventEmitter(), { destroyed }) }) as unknown as FastifyReply
 
-test('clients that are gone before they are let in take no place', () => {
+test('clients that disconnect before they are admitted use no place', () => {
   const transfers = new Transfers()
 
   for (let i = 0; i < 2 * MAX_TRANSFERS; i++) transfers.enter(aReply(true))

@@ -31,7 +31,7 @@ const big = { event: 'changes', data: JSON.stringify('x'.repeat(256 * KILOBYTE))
 /** More than the buffers of any kernel hold. */
 const MANY = 200
 
-test('nothing is kept for a client that does not read, and it is told to reload when it does again', async () => {
+test('changes are not buffered for a client that does not read, and it receives reload later', async () => {
   const { response, stream, answer } = await connect()
   for (let i = 0; i < MANY; i++) {
     stream.send(big)

@@ -188,13 +188,13 @@ test.each([
   expect(meaning(text)).toContain(`The closest supported form is "${form}"`)
 })
 
-test('a single day is refused, since it may be one day or all of them', () => {
+test('a single day without every is refused as ambiguous', () => {
   expect(meaning('monday at 9:00')).toContain(
     'expected "to" and another day, or "and", or "every" before a single day',
   )
 })
 
-test('wall times that name no zone are those of the zone one asks for', () => {
+test('local times without a zone use the requested time zone', () => {
   const parsed = parseWords('every weekday at 9:00', { now, timezone: 'Europe/Vienna' })
 
   expect(parsed).toEqual({ ok: true, schedule: cron('0 9 * * MON-FRI', 'Europe/Vienna') })
@@ -232,7 +232,7 @@ test.each([
   ],
   ['on 2026-02-30 at 9:00', /^is understood, but dates\/0 names a day that does not exist/],
   [`every ${'9'.repeat(3_000)}`, /^is 3006 characters long; the maximum is 2000$/],
-])('%j is refused with the place and what would be right', (text, reason) => {
+])('%j is refused with the position and the expected input', (text, reason) => {
   expect(meaning(text)).toMatch(reason)
 })
 
@@ -353,7 +353,7 @@ const schedule: fc.Arbitrary<Schedule> = fc
   )
   .filter((candidate) => validateSchedule(candidate).ok)
 
-test('a sentence that can be read means the schedule it was made from', () => {
+test('a description that can be parsed gives the original schedule', () => {
   let read = 0
   fc.assert(
     fc.property(schedule, (original) => {
@@ -415,7 +415,7 @@ const sentence = fc
   )
   .map(([text, zone]) => (/^every \d+[a-z]/.test(text) ? text : text + zone))
 
-test('everything the grammar can express is said in words that mean the same', () => {
+test('every sentence of the grammar is described in words with the same meaning', () => {
   fc.assert(
     fc.property(sentence, (text) => {
       const first = parseWords(text, { now })

@@ -33,7 +33,7 @@ test.each([
   expect(isKeptExactly(literal)).toBe(false)
 })
 
-test('a number of a million zeros is looked at without delay', () => {
+test('a number with a million zeros is checked without delay', () => {
   expect(isKeptExactly(`1.${'0'.repeat(1_000_000)}`)).toBe(true)
   expect(isKeptExactly(`1.${'0'.repeat(1_000_000)}1`)).toBe(false)
 })

@@ -27,7 +27,7 @@ test.each([
   '"\\',
   '"\\u00',
   '',
-])('%s has nothing that could not be kept', (text) => {
+])('%s has no flaw', (text) => {
   expect(scan(text).flaw).toBeNull()
 })
 
