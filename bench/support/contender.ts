@@ -5,9 +5,7 @@ import type { Subject } from './measure.ts'
 export const INTAKES = ['belfry', 'graphile', 'pg-boss', 'bullmq'] as const
 export type IntakeName = (typeof INTAKES)[number]
 
-/**
- * Contenders that perform tasks; graphile-worker in two ways, because its documented batching changes the order of magnitude.
- */
+/** Contenders that perform tasks; graphile-worker in two ways, because its documented batching changes the order of magnitude. */
 export const CONTENDERS = [...INTAKES, 'graphile-default'] as const
 
 /** Contenders that make calls, and the calls alone without a scheduler. */

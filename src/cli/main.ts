@@ -6,9 +6,7 @@ import { onStderr, printErr } from './terminal.ts'
 import { explainUsage, isMistyped } from './usage.ts'
 import { VERSION } from './version.ts'
 
-/**
- * Time for pending operations of a failed command to end by themselves, such as the lookup of a host name that does not exist.
- */
+/** Time for pending operations of a failed command to end by themselves, such as the lookup of a host name that does not exist. */
 const LINGER_MS = 200
 
 // The reader of a pipe may close it (`belfry start | head`). That is neither an error nor a reason to stop.

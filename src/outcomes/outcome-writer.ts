@@ -205,9 +205,7 @@ export class OutcomeWriter implements Service {
     if (endings.length + retries.length > 0) this.#isUrgent = true
   }
 
-  /**
-   * Writes plain ends, with two statements at once if there are enough for both: one alone would leave the database half idle.
-   */
+  /** Writes plain ends, with two statements at once if there are enough for both: one alone would leave the database half idle. */
   async #writePlain(): Promise<void> {
     const batches = evenly(firstOf(this.#plain, ABREAST * BATCH, ABREAST * MAX_CHARACTERS), BATCH)
     const results = await Promise.allSettled(batches.map((batch) => this.#endPlain(batch)))

@@ -20,9 +20,7 @@ export type Verdict =
   | {
       readonly kind: 'end'
       readonly ending: Ending
-      /**
-       * Whether something waits for this end: the next row of a chain, a slot behind a gate, or an occurrence that comes soon.
-       */
+      /** Whether something waits for this end: the next row of a chain, a slot behind a gate, or an occurrence that comes soon. */
       readonly isAwaited: boolean
     }
   | { readonly kind: 'retry'; readonly retry: Retry }

@@ -3,9 +3,7 @@ import { Client, type Dispatcher } from 'undici'
 /** Default maximum of simultaneous connections to one origin; further requests wait for one, within their own timeout. */
 export const MAX_CONNECTIONS_PER_ORIGIN = 256
 
-/**
- * Maximum number of origins without a request that keep connections; beyond it, the one unused longest closes its connections.
- */
+/** Maximum number of origins without a request that keep connections; beyond it, the one unused longest closes its connections. */
 export const MAX_IDLE_ORIGINS = 256
 
 /** Maximum number of idle connections of all origins together; beyond it, connections are closed in the same order. */

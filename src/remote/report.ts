@@ -88,9 +88,7 @@ function errorOf({ error }: RemoteReport): AttemptError {
 const keptDetail = (detail: Readonly<Record<string, unknown>> | null) =>
   detail !== null && JSON.stringify(detail).length <= MAX_DETAIL_CHARACTERS ? detail : {}
 
-/**
- * The delay requested by the called server, which only actions report; handlers set the time of their next attempt themselves.
- */
+/** The delay requested by the called server, which only actions report; handlers set the time of their next attempt themselves. */
 const retryAfterOf = ({ retryInMs }: RemoteReport, work: Work) =>
   isOfHandler(work) || retryInMs === null ? {} : { retryAfterMs: retryInMs }
 

@@ -74,9 +74,7 @@ export class Reports {
     return this.#receiptsFor(worker, { reports, held, isCertain })
   }
 
-  /**
-   * Creates the receipts. If another report came first, or an outcome was dropped meanwhile, the tables show what was recorded.
-   */
+  /** Creates the receipts. If another report came first, or an outcome was dropped meanwhile, the tables show what was recorded. */
   async #receiptsFor(
     worker: RemoteWorker,
     {

@@ -18,9 +18,7 @@ export interface WaitingClaimOptions {
   onAbandoned(claim: WaitingClaim): void
 }
 
-/**
- * How long after its arrival a claim is first looked up in the tables, and the factor by which the interval grows each time.
- */
+/** How long after its arrival a claim is first looked up in the tables, and the factor by which the interval grows each time. */
 const FIRST_CHECK_MS = 100
 const CHECK_GROWTH = 4
 

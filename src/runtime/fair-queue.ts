@@ -11,9 +11,7 @@ export interface Flow {
   readonly priority: number
   readonly project: string
   readonly lane: number
-  /**
-   * One-off tasks of a lane share one value. With separate ones, a burst of them would get as many turns as there are tasks.
-   */
+  /** One-off tasks of a lane share one value. With separate ones, a burst of them would get as many turns as there are tasks. */
   readonly task: string
 }
 

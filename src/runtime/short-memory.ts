@@ -13,9 +13,7 @@ export interface ShortMemoryOptions {
   readonly max: number
 }
 
-/**
- * A short-lived cache of values that are read asynchronously. Concurrent callers share one read; a failed read is not cached.
- */
+/** A short-lived cache of values that are read asynchronously. Concurrent callers share one read; a failed read is not cached. */
 export class ShortMemory<T> {
   readonly #freshMs: number
   readonly #known: LRUCache<string, Remembered<T>>

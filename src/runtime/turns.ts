@@ -23,9 +23,7 @@ export class Turns {
   }
 }
 
-/**
- * Runs the steps of long work and yields to the rest of the process in between. Consecutive pieces of work can share `turns`.
- */
+/** Runs the steps of long work and yields to the rest of the process in between. Consecutive pieces of work can share `turns`. */
 export async function inTurns<Result>(steps: Steps<Result>, turns = new Turns()): Promise<Result> {
   for (;;) {
     const step = steps.next()

@@ -24,9 +24,7 @@ export interface Place {
   readonly stderrPath: string
 }
 
-/**
- * Above the range that systems assign to people, services and containers, and below the uids that some tools treat as negative.
- */
+/** Above the range that systems assign to people, services and containers, and below the uids that some tools treat as negative. */
 const FIRST_UID = 1_879_048_192
 const LAST_UID = 2_147_483_647
 /** Each process uses a block of this many uids. */
@@ -63,9 +61,7 @@ export class Places {
   }
 }
 
-/**
- * Creates a place with named pipes, because a program that opens `/dev/stdout` could not open the sockets that Node.js creates.
- */
+/** Creates a place with named pipes, because a program that opens `/dev/stdout` could not open the sockets that Node.js creates. */
 export async function makePlace(folder: string, user: User | null): Promise<Place> {
   await mkdir(folder, { mode: 0o700 })
   const paths = [join(folder, 'stdout'), join(folder, 'stderr')] as const

@@ -6,9 +6,7 @@ import { statOf } from '../runtime/process-identity.ts'
 /** More than any limit on processes allows. */
 const MAX_PROCESSES = 100_000
 
-/**
- * Returns all descendants of `pid`, without itself. Orphaned processes are children of the first process of their namespace.
- */
+/** Returns all descendants of `pid`, without itself. Orphaned processes are children of the first process of their namespace. */
 export function descendantsOf(pid: number): readonly number[] {
   const found: number[] = []
   const pending = [pid]

@@ -18,9 +18,7 @@ import type { DueHint } from '../transport/wake-ups.ts'
 
 /** A backfill that waits for its own runs is looked at again after this time. */
 const SOON_MS = 50
-/**
- * Maximum number of live runs per backfill. It keeps the search for runs that are due on time from scanning many backfill rows.
- */
+/** Maximum number of live runs per backfill. It keeps the search for runs that are due on time from scanning many backfill rows. */
 const MAX_LIVE = 500
 /** Number of occurrences examined beyond the room available, because some of them need no run. */
 const EXAMINED_BEYOND = 200

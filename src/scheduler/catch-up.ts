@@ -33,9 +33,7 @@ export interface CatchUpOptions {
 
 /** Small enough that the statement that fires a batch hardly delays runs on time. */
 const BATCH = 40
-/**
- * Minimum time between the starts of two batches. After a batch, the loop also rests for at least as long as the batch took.
- */
+/** Minimum time between the starts of two batches. After a batch, the loop also rests for at least as long as the batch took. */
 const PACE_MS = 15
 /** Catch-up runs have no exact instant to keep, so rows that are nearly due are fired with the others. */
 const LEAD_MS = 50

@@ -129,9 +129,7 @@ export class Horizon {
     return ranges
   }
 
-  /**
-   * Returns the range of the rest of a crowd. Before its time it is read separately; then it is read with all other late rows.
-   */
+  /** Returns the range of the rest of a crowd. Before its time it is read separately; then it is read with all other late rows. */
   #passedRange(now: number, shards: readonly number[]): Range | undefined {
     const passed = this.#passed
     if (passed === undefined) return undefined

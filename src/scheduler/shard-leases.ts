@@ -159,9 +159,7 @@ export class ShardLeases implements Service {
     return lost.length
   }
 
-  /**
-   * Records unwatched periods in which this node slept or could not reach the database although its shards are still its own.
-   */
+  /** Records unwatched periods in which this node slept or could not reach the database although its shards are still its own. */
   async #noteLapse(beaten: readonly BeatenShard[]): Promise<number> {
     // The beat that ended a silence may have been stored although its reply was lost.
     const isLapsed = ({ now, watchedUntil }: BeatenShard) => now - watchedUntil > this.#options.takeoverMs

@@ -1,6 +1,4 @@
-/**
- * Outcomes of attempts that refer to secrets: without the values of the secrets, and with a reason if these could not be read.
- */
+/** Outcomes of attempts that refer to secrets: without the values of the secrets, and with a reason if these could not be read. */
 import type { Outcome } from '../core/run/outcome.ts'
 import type { UnusableSecret } from '../core/secret/filled-action.ts'
 import type { Redactor } from '../core/secret/redactor.ts'
@@ -14,9 +12,7 @@ export type Unread =
 /** The database does not answer: the run is handed back, and claimed again when it does. */
 export const UNREAD = { ok: false, reason: 'no_database' } as const
 
-/**
- * Returns the outcome of an attempt whose secrets cannot be read. It is retried only if another node may be able to read them.
- */
+/** Returns the outcome of an attempt whose secrets cannot be read. It is retried only if another node may be able to read them. */
 export function secretFailure(read: Unread): Outcome & { readonly kind: 'failed' } {
   switch (read.reason) {
     case 'no_database':

@@ -54,9 +54,7 @@ export interface LocalWorker {
   reserve(line: Line, wanted: number): Room
   /** Releases reserved room of a line that was not used. */
   release(line: Line, count: number): void
-  /**
-   * Takes on runs for which room was reserved, each in the line of that room: by now its definition may lead to another line.
-   */
+  /** Takes on runs for which room was reserved, each in the line of that room: by now its definition may lead to another line. */
   begin(runs: readonly ReservedWork[]): void
   /** Reports that runs of a line were put into one of its side lanes. */
   putAside(line: Line): void

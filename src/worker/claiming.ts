@@ -75,9 +75,7 @@ export class Claiming {
   #isAheadFirst = false
   /** The share of calls among the runs claimed recently. */
   #callShare = 0
-  /**
-   * How many runs are claimed in case they are calls: increases while those before were not and more runs may wait behind them.
-   */
+  /** How many runs are claimed in case they are calls: increases while those before were not and more runs may wait behind them. */
   #probe = LEAST_CALLS
   /** The maximum of these: decreases while many of those before found no room. */
   #mostCalls = MOST_CALLS

@@ -130,9 +130,7 @@ function listen(page: Page, origin: string, expected: RegExp | undefined): strin
 const AXE_SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const EVERYTHING = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const COLOURS = ['color-contrast', 'link-in-text-block']
-/**
- * Rules that another width can break: an element that is hidden or moved then loses its name, its size or the way to reach it.
- */
+/** Rules that another width can break: an element that is hidden or moved then loses its name, its size or the way to reach it. */
 const LAYOUT = [
   'aria-hidden-focus',
   'aria-required-children',

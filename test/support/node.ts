@@ -21,9 +21,7 @@ export interface TestNode extends Node {
 type TestDatabase = { readonly url: string; readonly db: Database }
 type Flags = Readonly<Record<string, unknown>>
 
-/**
- * Starts one node; if tests use two servers in turn, also starts another node with the API, and a balancer in front of both.
- */
+/** Starts one node; if tests use two servers in turn, also starts another node with the API, and a balancer in front of both. */
 export async function startTestNode(database: TestDatabase, flags: Flags = {}): Promise<TestNode> {
   const node = await startOneNode(database, flags)
   if (!IS_BALANCED || !isBalanceable(flags)) return node

@@ -94,9 +94,7 @@ ${resets ? '' : 'server_reset_query ='}
   }
 }
 
-/**
- * Returns the settings that other users of the pooler would find in its sessions, as far as they are not PostgreSQL's defaults.
- */
+/** Returns the settings that other users of the pooler would find in its sessions, as far as they are not PostgreSQL's defaults. */
 export async function leftBehind(url: string): Promise<string[]> {
   const clients = Array.from({ length: SESSIONS }, () => new pg.Client({ connectionString: url }))
   try {

@@ -25,9 +25,7 @@ whenFileEnds(async () => {
 /** A real HTTP server that notes what it receives and answers as told. */
 export const startSink = (answer?: AnswerTo) => openSink(whenDone, answer)
 
-/**
- * Starts a sink for tests that run concurrently: it closes at the end of the file, because no single test is the running one.
- */
+/** Starts a sink for tests that run concurrently: it closes at the end of the file, because no single test is the running one. */
 export const startSharedSink = (answer?: AnswerTo) => openSink((close) => untilFileEnds.add(close), answer)
 
 async function openSink(onEnd: (close: () => void) => unknown, answer: AnswerTo = () => ({ status: 200 })) {

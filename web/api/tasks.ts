@@ -148,9 +148,7 @@ export const deleteTask = async (id: string): Promise<void> => {
   await ask('DELETE', `/v1/tasks/${id}`)
 }
 
-/**
- * Deletes a task while the page is being closed: `keepalive` lets the browser send the request without waiting for the answer.
- */
+/** Deletes a task while the page is being closed: `keepalive` lets the browser send the request without waiting for the answer. */
 export function deleteTaskOnLeaving(id: string): null {
   const path = `/v1/tasks/${id}`
   void fetch(path, { method: 'DELETE', headers: projectHeader(path), keepalive: true }).catch(() => null)

@@ -75,9 +75,7 @@ function sendPage(reply: FastifyReply, { page }: DashboardFiles): FastifyReply {
     .send(page.replaceAll(NONCE_MARK, nonce))
 }
 
-/**
- * Everything is loaded from this server, scripts only as files; the nonce is for style elements that the UI library creates.
- */
+/** Everything is loaded from this server, scripts only as files; the nonce is for style elements that the UI library creates. */
 function contentSecurityPolicy(nonce: string): string {
   return [
     "default-src 'none'",

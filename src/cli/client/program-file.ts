@@ -1,6 +1,4 @@
-/**
- * Checks whether a local file is a program before it is uploaded, so that the user learns of a mistake before the first run.
- */
+/** Checks whether a local file is a program before it is uploaded, so that the user learns of a mistake before the first run. */
 import { open } from 'node:fs/promises'
 import { fileKindOf, LOOKED_AT_BYTES } from '../../core/file/file-kind.ts'
 import { usage } from './flag-values.ts'

@@ -1,6 +1,4 @@
-/**
- * The addresses that tasks may reach. An address that is not known to be public is rejected, so an unlisted range fails closed.
- */
+/** The addresses that tasks may reach. An address that is not known to be public is rejected, so an unlisted range fails closed. */
 import ipaddr from 'ipaddr.js'
 import { holds, isInside, type Network, networkText, parseNetwork } from '../values/network.ts'
 

@@ -12,9 +12,7 @@ const MAX_OMITTED = 10
 
 const SECRET_NAME = /(secret|password|passphrase|token|authorization|cookie|credential)s?$/i
 
-/**
- * Returns the JSON of a value to record; null if there is no value. Members that make it too long are replaced by their length.
- */
+/** Returns the JSON of a value to record; null if there is no value. Members that make it too long are replaced by their length. */
 export function recordedValue(value: object | null | undefined): string | null {
   if (value === undefined || value === null) return null
   const text = blanked(value)

@@ -5,9 +5,7 @@ export const FILE_KINDS = ['elf', 'script', 'mach-o', 'pe', 'archive', 'text', '
 /** The detected kind, and what running the file requires. */
 export interface FileKind {
   readonly kind: (typeof FILE_KINDS)[number]
-  /**
-   * The architecture that a program was compiled for, in the notation of Node.js; null if the file is not a compiled program.
-   */
+  /** The architecture that a program was compiled for, in the notation of Node.js; null if the file is not a compiled program. */
   readonly architecture: string | null
   /**
    * What must be installed to run the file: the interpreter and arguments of a script, or the loader of a dynamically linked
@@ -151,9 +149,7 @@ const isArchive = (head: Buffer): boolean =>
 /** Begins colour sequences in text for terminals. */
 const ESCAPE = String.fromCharCode(27)
 
-/**
- * Whether the bytes are UTF-8 without control characters other than those common in text. The last character may be incomplete.
- */
+/** Whether the bytes are UTF-8 without control characters other than those common in text. The last character may be incomplete. */
 function isText(head: Buffer): boolean {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
@@ -165,9 +161,7 @@ function isText(head: Buffer): boolean {
 
 const startsWith = (head: Buffer, magic: Buffer): boolean => head.subarray(0, magic.length).equals(magic)
 
-/**
- * Reads an integer of the given size; null if the bytes are missing, or if the number is too large to be an offset in the file.
- */
+/** Reads an integer of the given size; null if the bytes are missing, or if the number is too large to be an offset in the file. */
 function number(head: Buffer, offset: number, bytes: number, isLittle: boolean): number | null {
   if (offset < 0 || offset + bytes > head.length) return null
   if (bytes < 8) return isLittle ? head.readUIntLE(offset, bytes) : head.readUIntBE(offset, bytes)

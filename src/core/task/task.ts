@@ -25,9 +25,7 @@ export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number]
 export const MISFIRE_POLICIES = ['run_once', 'run_all', 'skip', 'fail'] as const
 export type MisfirePolicy = (typeof MISFIRE_POLICIES)[number]
 
-/**
- * What to do with a run whose worker died: `retry` runs it at least once, `count` uses up a retry, `fail` runs it at most once.
- */
+/** What to do with a run whose worker died: `retry` runs it at least once, `count` uses up a retry, `fail` runs it at most once. */
 export const WORKER_LOSS_POLICIES = ['retry', 'count', 'fail'] as const
 export type WorkerLossPolicy = (typeof WORKER_LOSS_POLICIES)[number]
 

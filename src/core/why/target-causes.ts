@@ -12,9 +12,7 @@ export interface AwaitedTarget {
   readonly limit: number
   readonly perNode: number
   readonly rate: string | null
-  /**
-   * The target or pattern whose setting pauses the target; `limitedBy` and `ratedBy` are the same for its limit and its rate.
-   */
+  /** The target or pattern whose setting pauses the target; `limitedBy` and `ratedBy` are the same for its limit and its rate. */
   readonly pausedBy: string | null
   readonly limitedBy: string | null
   readonly ratedBy: string | null

@@ -65,9 +65,7 @@ export const wasOpen = (run: PastRun, at: number): boolean =>
 /** The reason of a run that exceeded its queue timeout. */
 const GIVEN_UP = 'queue_timeout'
 
-/**
- * The run that may have waited at the instant or was the last to wait: an active run, or one that exceeded its queue timeout.
- */
+/** The run that may have waited at the instant or was the last to wait: an active run, or one that exceeded its queue timeout. */
 export function waiterAt(runs: readonly PastRun[], at: number): PastRun | undefined {
   const [latest] = runs.filter(({ kind }) => kind !== 'manual')
   return runs.find((run) => wasOpen(run, at)) ?? (latest?.reason === GIVEN_UP ? latest : undefined)

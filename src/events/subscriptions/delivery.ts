@@ -38,9 +38,7 @@ import { backoffMs } from './backoff.ts'
 import { type Held, HeldTasks, readHeld } from './held-tasks.ts'
 import { sendMessage, type Undelivered } from './message.ts'
 
-/**
- * Number of tasks whose events are sent concurrently, so that with 30 ms per response a thousand events can be sent per second.
- */
+/** Number of tasks whose events are sent concurrently, so that with 30 ms per response a thousand events can be sent per second. */
 const LANES = 32
 /** Number of suspended tasks retried in addition. */
 const HELD_LANES = 4

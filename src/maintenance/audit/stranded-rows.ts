@@ -72,9 +72,7 @@ export class StrandedRows {
     log.warn({ runs: findings.map(({ runId }) => runId) }, 'stranded runs were found')
   }
 
-  /**
-   * Puts runs into `ready` again. A run that was removed because it cannot be claimed is not a finding: it is tried once more.
-   */
+  /** Puts runs into `ready` again. A run that was removed because it cannot be claimed is not a finding: it is tried once more. */
   async #requeue(
     pending: readonly audit.StrandedRow[],
   ): Promise<readonly (audit.StrandedRow & { wasRefused: boolean })[]> {

@@ -9,9 +9,7 @@ import { ShardLeases } from '../../scheduler/shard-leases.ts'
 import type { LocalWorker } from '../../transport/local-worker.ts'
 import type { Foundations } from '../foundations.ts'
 
-/**
- * Returns the services of the role. `worker` is the worker of the same node, if it has one: due runs are given to it directly.
- */
+/** Returns the services of the role. `worker` is the worker of the same node, if it has one: due runs are given to it directly. */
 export function schedulerRole(foundations: Foundations, worker: LocalWorker | null): Service[] {
   const { id, config, connections, definitions, clock, log, wakeUps } = foundations
   const { engine, upkeep } = connections

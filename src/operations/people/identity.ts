@@ -41,9 +41,7 @@ function nameIn({ name, preferred_username }: Claims): string | null {
     : null
 }
 
-/**
- * The claim may be nested, such as `realm_access.roles`, but its name may also contain dots itself, such as a namespaced URL.
- */
+/** The claim may be nested, such as `realm_access.roles`, but its name may also contain dots itself, such as a namespaced URL. */
 export function groupsIn(claims: Claims, claim: string): string[] {
   const value = Object.hasOwn(claims, claim) ? claims[claim] : memberAt(claims, claim.split('.'))
   const values = Array.isArray(value) ? value : [value]

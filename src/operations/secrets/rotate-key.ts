@@ -49,9 +49,7 @@ export async function rotateSecretsKey(context: Context): Promise<Rotation> {
   return rotation
 }
 
-/**
- * Encrypts all values that are not encrypted with the first key; with `plainOnly`, only those that are not encrypted at all.
- */
+/** Encrypts all values that are not encrypted with the first key; with `plainOnly`, only those that are not encrypted at all. */
 export async function sealAll(
   db: Database,
   ring: KeyRing,

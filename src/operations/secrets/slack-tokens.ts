@@ -1,6 +1,4 @@
-/**
- * Stores the tokens of Slack addresses as secrets: takes them out of the definitions, and stores them in the same transaction.
- */
+/** Stores the tokens of Slack addresses as secrets: takes them out of the definitions, and stores them in the same transaction. */
 import type { Action } from '../../core/action/action.ts'
 import { Refusal } from '../../core/errors.ts'
 import { type Tokens, tokenlessAction } from '../../core/secret/slack-address.ts'

@@ -317,9 +317,7 @@ async function nextAt(
   }
 }
 
-/**
- * Returns the next occurrence of a chain. A waiting chain keeps counting from the end of its last run; any other starts anew.
- */
+/** Returns the next occurrence of a chain. A waiting chain keeps counting from the end of its last run; any other starts anew. */
 function nextOfChain(
   before: TaskDefinition,
   after: TaskDefinition,

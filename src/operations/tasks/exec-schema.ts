@@ -1,6 +1,4 @@
-/**
- * The schema of the action `exec` in requests. The files that it names are checked against the project when the task is stored.
- */
+/** The schema of the action `exec` in requests. The files that it names are checked against the project when the task is stored. */
 import { z } from 'zod'
 import { MASK } from '../../core/action/secret-rule.ts'
 import { hasReference } from '../../core/secret/secret-reference.ts'

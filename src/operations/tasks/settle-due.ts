@@ -115,9 +115,7 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
   return [...runs]
 }
 
-/**
- * Jitter delays how an occurrence is handled, but does not change whether it is due: the edit covers all occurrences up to now.
- */
+/** Jitter delays how an occurrence is handled, but does not change whether it is due: the edit covers all occurrences up to now. */
 function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null): Steps<MakingUp> {
   const { context, task, definition, now } = change
   const { misfire, maxRuns } = definition

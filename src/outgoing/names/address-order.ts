@@ -37,9 +37,7 @@ export function inPreferredOrder(
   return ranked.sort((a, b) => a.rank - b.rank).map(({ each }) => each)
 }
 
-/**
- * Returns the addresses that this machine can call from. Link-local ones are left out, because they reach only their own link.
- */
+/** Returns the addresses that this machine can call from. Link-local ones are left out, because they reach only their own link. */
 function ownAddresses(): readonly string[] {
   const found = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return found.map(({ address }) => address).filter((address) => !/^fe[89ab]/i.test(address))

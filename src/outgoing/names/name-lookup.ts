@@ -76,8 +76,6 @@ const foundBy = (addresses: readonly string[], ttlMs: number): FoundOut => ({
   keptMs: Math.min(Math.max(ttlMs, MIN_TTL_MS), MAX_TTL_MS),
 })
 
-/**
- * A process that cannot open a socket gets no answer and would report that the name does not exist, so this case is detected.
- */
+/** A process that cannot open a socket gets no answer and would report that the name does not exist, so this case is detected. */
 const failedBy = (code: string): FoundOut =>
   isOutOfFiles() ? { answer: { code: 'EMFILE' }, keptMs: 0 } : { answer: { code }, keptMs: NEGATIVE_TTL_MS }

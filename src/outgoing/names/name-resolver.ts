@@ -67,9 +67,7 @@ export class NameResolver {
     return this.#lookups.get(name) ?? this.#lookUp(name)
   }
 
-  /**
-   * Drops the cached result of a name to which a connection failed, so that the next connection queries again within the TTL.
-   */
+  /** Drops the cached result of a name to which a connection failed, so that the next connection queries again within the TTL. */
   forget(hostname: string): void {
     const name = hostname.toLowerCase()
     const known = this.#known.get(name)

@@ -58,9 +58,7 @@ function byStatus(status: number): CallResultKind {
   return status >= 500 ? 'failed' : 'answered'
 }
 
-/**
- * A mail server answers 421 when it closes the connection because it is overloaded. Every other rejection concerns one message.
- */
+/** A mail server answers 421 when it closes the connection because it is overloaded. Every other rejection concerns one message. */
 const byReply = (status: number): CallResultKind => (status === 421 ? 'overloaded' : 'answered')
 
 /** Error codes that result from an HTTP response. */

@@ -39,9 +39,7 @@ export class TargetSettings {
     }
   }
 
-  /**
-   * Returns each setting from the most specific pattern that sets it; a burst belongs to its rate, and any pattern may pause.
-   */
+  /** Returns each setting from the most specific pattern that sets it; a burst belongs to its rate, and any pattern may pause. */
   appliedTo(projectId: string, target: string): AppliedSetting {
     const patterns = this.#projects.get(projectId)
     if (patterns === undefined) return NOTHING_SET

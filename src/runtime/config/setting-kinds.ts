@@ -81,9 +81,7 @@ export const labels: Setting<readonly string[]> = {
   },
 }
 
-/**
- * Whether a value is an origin as browsers write it: no path, no final slash, and no port if it is the default of the scheme.
- */
+/** Whether a value is an origin as browsers write it: no path, no final slash, and no port if it is the default of the scheme. */
 const isOrigin = (value: unknown): boolean =>
   typeof value === 'string' &&
   /^https?:/.test(value) &&

@@ -60,9 +60,7 @@ const SECRETS: readonly ConfigKey[] = [
   'databaseDirectUrl',
   'smtpUrl',
 ]
-/**
- * Settings whose values error messages omit. `secretsKey` is not in the list above because it has its own setting for a file.
- */
+/** Settings whose values error messages omit. `secretsKey` is not in the list above because it has its own setting for a file. */
 const UNTOLD: readonly ConfigKey[] = [...SECRETS, 'secretsKey']
 
 function parse(key: ConfigKey, { value, name }: { value: unknown; name: string }): unknown {

@@ -128,9 +128,7 @@ export class BubblewrapProcesses implements LaunchedProcesses {
     }
   }
 
-  /**
-   * Reads the JSON lines that bubblewrap writes: the first has a pid and, if the program started, the last has an exit code.
-   */
+  /** Reads the JSON lines that bubblewrap writes: the first has a pid and, if the program started, the last has an exit code. */
   async #read(name: 'child-pid' | 'exit-code'): Promise<number | null> {
     const text = await readFile(this.#statusPath, 'latin1').catch(() => '')
     const found = new RegExp(`"${name}": (\\d+)`).exec(text)?.[1]

@@ -31,9 +31,7 @@ export type Parents = Readonly<
 interface Setting {
   readonly path: string
   readonly value: string
-  /**
-   * Whether the limit holds even if the kernel rejects this setting: always, or only with this error; null if it must succeed.
-   */
+  /** Whether the limit holds even if the kernel rejects this setting: always, or only with this error; null if it must succeed. */
   readonly mayFail: 'always' | 'EINVAL' | null
 }
 

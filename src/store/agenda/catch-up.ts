@@ -162,9 +162,7 @@ export const lateStarts = (firsts: readonly Pick<DueRow, 'taskId' | 'scheduledFo
     ) nearest where kind = 'catchup'
   ) past on true`
 
-/**
- * Postpones catch-up rows that were read too soon for the catch-up rate of their task, so that rows of other tasks can be read.
- */
+/** Postpones catch-up rows that were read too soon for the catch-up rate of their task, so that rows of other tasks can be read. */
 export const postponeLate = (
   rows: readonly { readonly runId: string; readonly fence: number; readonly at: number }[],
 ) => sql`

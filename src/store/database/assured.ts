@@ -1,6 +1,4 @@
-/**
- * Instants that a node took from its estimate of the database's clock; they are corrected by that clock when they are written.
- */
+/** Instants that a node took from its estimate of the database's clock; they are corrected by that clock when they are written. */
 import type { Assurance } from '../../runtime/clock.ts'
 import { part } from './sql.ts'
 

@@ -296,9 +296,7 @@ export function isRefused(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
 }
 
-/**
- * Whether history has no partition for the day of a row. The message may be in any language, and the error names no constraint.
- */
+/** Whether history has no partition for the day of a row. The message may be in any language, and the error names no constraint. */
 export function isMissingPartition(error: unknown): boolean {
   return sqlState(error) === '23514' && violatedConstraint(error) === undefined
 }

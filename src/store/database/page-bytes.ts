@@ -4,9 +4,7 @@
  */
 import { part } from './sql.ts'
 
-/**
- * Maximum size of the definitions, outputs and errors on one page: building a much larger response blocks the node for long.
- */
+/** Maximum size of the definitions, outputs and errors on one page: building a much larger response blocks the node for long. */
 export const MAX_PAGE_BYTES = 1024 * 1024
 
 /** A row of a list that may be cut off. */

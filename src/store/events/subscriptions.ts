@@ -268,8 +268,6 @@ export const saveFailed = ({ id, fence, error, retryInMs, isFinal }: DeliveryFai
   where id = ${id} and fence = ${fence}
   returning disabled_at as "disabledAt"`
 
-/**
- * Releases a lease, even one whose fence has moved, once no message is in flight, so that no node has to wait until it expires.
- */
+/** Releases a lease, even one whose fence has moved, once no message is in flight, so that no node has to wait until it expires. */
 export const releaseSubscription = ({ id, holder }: { id: string; holder: string }) => sql`
   update subscription set holder = null, leased_until = '-infinity' where id = ${id} and holder = ${holder}`

@@ -62,9 +62,7 @@ export interface AheadQuery {
   readonly maxPerShard: number
 }
 
-/**
- * Counts, by minute, the rows of some shards that come due before an instant; `isCut` is true if one of the shards has more.
- */
+/** Counts, by minute, the rows of some shards that come due before an instant; `isCut` is true if one of the shards has more. */
 export const countAhead = ({ projectId, until, shards, maxPerShard }: AheadQuery) => sql<
   DueMinute & { isCut: boolean }
 >`

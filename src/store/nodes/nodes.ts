@@ -206,9 +206,7 @@ export function handBackRuns(runs: readonly HeldRun[]) {
     select run_id as "runId" from back`
 }
 
-/**
- * Returns whether a session with that name from before an instant still exists: statements sent to it may still be executed.
- */
+/** Returns whether a session with that name from before an instant still exists: statements sent to it may still be executed. */
 export const hasOlderSession = (name: string, before: number) => sql<{ exists: boolean }>`
   select exists (
     select from pg_stat_activity

@@ -229,9 +229,7 @@ export const setQueueLimit = ({ projectId, name, limit }: QueueLimit) => sql`
   from (select count(*)::integer as count from counted) c
   where w.project_id = ${projectId} and w.queue = ${name} and w.key is null`
 
-/**
- * The rate of a queue: starts, such as `10/s`, and how many may come at once. An undefined value leaves the setting unchanged.
- */
+/** The rate of a queue: starts, such as `10/s`, and how many may come at once. An undefined value leaves the setting unchanged. */
 export interface QueueRate {
   readonly rate?: string | null | undefined
   readonly burst?: number | null | undefined

@@ -44,9 +44,7 @@ export interface LaneClue {
   readonly definition: TaskDefinition
 }
 
-/**
- * An edit moves the active run of a chain to the lane of the new version, so versions later than the run's own count as well.
- */
+/** An edit moves the active run of a chain to the lane of the new version, so versions later than the run's own count as well. */
 const MAX_VERSIONS = 100
 
 /** For each lane, returns the first waiting run with the definitions of its task since the run's own version, newest last. */

@@ -46,9 +46,7 @@ export const requeueStranded = (runIds: readonly string[]) => sql<{ runId: strin
   returning run_id as "runId", exists (
     select from refused_row f where f.operation = 'claim' and f.subject = ready.run_id::text and f.settled_at is null) as "wasRefused"`
 
-/**
- * Moves runs that wait in removed side lanes back to their own lanes, where a worker finds them. Other runs are left unchanged.
- */
+/** Moves runs that wait in removed side lanes back to their own lanes, where a worker finds them. Other runs are left unchanged. */
 export const leaveSideLanes = (lanes: readonly number[], limit: number) => sql<{ runId: string }>`
   with waiting as materialized (
     select r.ctid as place, r.run_id from unnest(${list(lanes, (id) => id)}::bigint[]) as l(id)

@@ -11,9 +11,7 @@ export type SecretsState = 'ready' | 'no_key' | 'other_key'
 export const keysInUse = () => sql<{ fingerprint: string }>`
   select fingerprint from secrets_key order by created_at, fingerprint`
 
-/**
- * Records that a key is in use. The row stays locked until the commit, so that the key cannot be deleted as unused meanwhile.
- */
+/** Records that a key is in use. The row stays locked until the commit, so that the key cannot be deleted as unused meanwhile. */
 export const noteKey = (fingerprint: string) => sql`
   insert into secrets_key (fingerprint) values (${fingerprint})
   on conflict (fingerprint) do update set fingerprint = excluded.fingerprint`

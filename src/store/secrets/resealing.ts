@@ -32,9 +32,7 @@ const sources = {
   subscription: part`select id::text, project_id, null::text as name, null::integer as version, ${subscriptionValue} as value, key_id from subscription s`,
 } as const
 
-/**
- * Which rows to read: rows after an id that are not encrypted with the given key or, with `plainOnly`, not encrypted at all.
- */
+/** Which rows to read: rows after an id that are not encrypted with the given key or, with `plainOnly`, not encrypted at all. */
 export interface ResealPage {
   readonly table: SealedTable
   readonly key: string

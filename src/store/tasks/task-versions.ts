@@ -27,9 +27,7 @@ export interface VersionPage {
   readonly limit: number
 }
 
-/**
- * Returns versions of a task, latest first, as many as a page may hold but at least two. Both tables are read along their keys.
- */
+/** Returns versions of a task, latest first, as many as a page may hold but at least two. Both tables are read along their keys. */
 export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
   reading(
     sql<VersionRow>`

@@ -226,9 +226,7 @@ interface SmtpInfo {
   readonly response?: string
 }
 
-/**
- * Performs one step on a connection. Its result, an error, the end of the connection and the signal race; the first one counts.
- */
+/** Performs one step on a connection. Its result, an error, the end of the connection and the signal race; the first one counts. */
 function settling<T>(
   connection: SMTPConnection,
   signal: StopSignal,

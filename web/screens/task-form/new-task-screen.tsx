@@ -47,9 +47,7 @@ function copyOf(task: Task): Draft {
   return { ...draftOf(task), name: `Copy of ${titleOf(task)}`.slice(0, 200), key: '' }
 }
 
-/**
- * Keeps the idempotency key as long as the input is unchanged, so that a request whose answer was lost creates nothing twice.
- */
+/** Keeps the idempotency key as long as the input is unchanged, so that a request whose answer was lost creates nothing twice. */
 function useKeyFor(): (text: string) => string {
   const asked = useRef({ text: '', key: '' })
   return (text) => {

@@ -167,9 +167,7 @@ export class EventClients {
     client.send({ event: 'gap', id: formatPosition(position), data: JSON.stringify(gap) })
   }
 
-  /**
-   * Sends the events of a page, as fast as the client reads, and returns how many there were; null if the client does not read.
-   */
+  /** Sends the events of a page, as fast as the client reads, and returns how many there were; null if the client does not read. */
   async #tell(
     client: EventClient,
     page: HistoryPage,

@@ -70,9 +70,7 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
   )
 }
 
-/**
- * Returns the project whose events are streamed. The audit log is for admins; the whole of it for admins of the installation.
- */
+/** Returns the project whose events are streamed. The audit log is for admins; the whole of it for admins of the installation. */
 function projectOf(context: Context, { events, scope }: WatchEvents): string | null {
   if (events !== 'audit-log') return context.projectId
   requireAccess(context, 'administer')

@@ -116,9 +116,7 @@ function reportWords({ words, timezone }: z.output<typeof InWords>, context: z.R
   if (!parsed.ok) context.addIssue({ code: 'custom', path: ['words'], message: parsed.reason })
 }
 
-/**
- * Reports the problems that the core finds, each at its field. `within` is the prefix that a list removes from the pointers.
- */
+/** Reports the problems that the core finds, each at its field. `within` is the prefix that a list removes from the pointers. */
 function report(schedule: CoreSchedule, within: readonly string[], context: z.RefinementCtx): void {
   const verdict = validateSchedule(schedule)
   const problems = verdict.ok ? outOfRange(schedule) : verdict.problems

@@ -26,9 +26,7 @@ const PAUSE_PER_MS = 20
 const LONGEST_PAUSE_MS = 5_000
 /** How far each query reaches back: the end of a run is stored within this time, or rejected. */
 const REACH_BACK_MS = 10_000
-/**
- * How far back a resumed stream reads: its client knows what was sent before, and rows are hardly ever stored later than this.
- */
+/** How far back a resumed stream reads: its client knows what was sent before, and rows are hardly ever stored later than this. */
 const RESUME_BACK_MS = 2_000
 const CLOCKS_DIFFER_MS = 5 * 60_000
 /** Maximum number of rows of each kind that one query reads. */

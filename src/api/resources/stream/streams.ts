@@ -1,6 +1,4 @@
-/**
- * All clients that watch changes on this node: admits them, sends them the changes that concern them, and ends their streams.
- */
+/** All clients that watch changes on this node: admits them, sends them the changes that concern them, and ends their streams. */
 
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
@@ -129,9 +127,7 @@ function textAbout(changes: Changes, taskId: string): string | null {
   return JSON.stringify({ ...changes, runs, tasks, deletedTasks, circuits: [] } satisfies Changes)
 }
 
-/**
- * Returns the instant from which a client must be sent changes; `nothing` if it is new, null if that instant is too long ago.
- */
+/** Returns the instant from which a client must be sent changes; `nothing` if it is new, null if that instant is too long ago. */
 function resumeFrom(lastEventId: string | null, now: number): number | 'nothing' | null {
   if (lastEventId === null || lastEventId === '') return 'nothing'
   const at = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN

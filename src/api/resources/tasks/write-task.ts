@@ -9,9 +9,7 @@ type Values = Readonly<Record<string, unknown>>
 /** The values that most new tasks have in common: the defaults, and the values of a task that has not run yet. */
 const COMMON: Values = { ...BLANK, ...TASK_DEFAULTS }
 
-/**
- * Members that differ between most tasks. Those in `PLAIN` need no escaping: they are ids, instants and words of Belfry's own.
- */
+/** Members that differ between most tasks. Those in `PLAIN` need no escaping: they are ids, instants and words of Belfry's own. */
 const PLAIN = ['id', 'type', 'nextFireAt', 'nextFireLocal', 'createdAt', 'updatedAt']
 const OWN = [...PLAIN, 'payload', 'action', 'schedule', 'tags']
 

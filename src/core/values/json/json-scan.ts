@@ -89,9 +89,7 @@ export class JsonScan {
     return this.#list
   }
 
-  /**
-   * Scans the given number of bytes, and the rest of a string that continues beyond them. Returns whether the scan is finished.
-   */
+  /** Scans the given number of bytes, and the rest of a string that continues beyond them. Returns whether the scan is finished. */
   step(bytes: number): boolean {
     const until = Math.min(this.#at + bytes, this.#bytes.length)
     while (this.#at < until && this.#flaw === null) {
