@@ -11,6 +11,7 @@ import {
   isAfter,
   nextFrontier,
   type Place,
+  reachedUs,
   readSnapshot,
   searchBetween,
 } from '../core/run/frontier.ts'
@@ -36,7 +37,7 @@ const MAX_KEPT_ROWS = 10_000
 const FIRST_STRETCH_US = 5_000_000
 const LONGEST_STRETCH_US = 6 * 3_600_000_000
 /** History is dropped by the day, so everything more recent than this still exists. */
-const SURELY_KEPT_US = 3_600_000_000
+export const SURELY_KEPT_US = 3_600_000_000
 /** A remaining range no longer than this is read in one query. */
 const NEAR_US = 5_000_000
 /** Maximum number of empty ranges that one page skips. */
@@ -265,15 +266,15 @@ export async function readPage(
 
 /** Returns the position if history still contains it, otherwise the nearest one with the gap. */
 function withoutGap(
-  { from }: EventPosition,
+  position: EventPosition,
   { snapshot, beginMs }: { snapshot: string; beginMs: number },
 ): { from: Frontier; gap: Gap | null } {
   const { xmax } = readSnapshot(snapshot)
-  const fromMs = from.fromUs / 1_000
+  const { from } = position
   // A restored backup does not contain the transactions that came after it.
   if (from.xmax > xmax)
-    return { from: frontierAt(from.fromUs), gap: { reason: 'position_unknown', from: fromMs } }
-  if (fromMs >= beginMs) return { from, gap: null }
+    return { from: frontierAt(from.fromUs), gap: { reason: 'position_unknown', from: from.fromUs / 1_000 } }
+  if (reachedUs(position) / 1_000 >= beginMs) return { from, gap: null }
   return { from: frontierAt(beginMs * 1_000), gap: { reason: 'history_dropped', from: beginMs } }
 }
 

@@ -10,6 +10,7 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { HistoryTail, readPage } from '../../src/events/history-tail.ts'
 import { endPlainRuns, endRuns } from '../../src/store/agenda/outcomes.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { NO_ID } from '../../src/store/history/run-search.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { aNode, tasksInAgenda } from '../support/agenda.ts'
 import { whenDone } from '../support/cleanup.ts'
@@ -226,6 +227,22 @@ test('a position from before history, or from another history, is answered with 
   expect(foreign.gap).toMatchObject({ reason: 'position_unknown' })
   expect(foreign.rows.map((row) => row.id)).toContain(id)
   expect((await readAll(from(1, Date.UTC(2020, 0)))).ids).toContain(id)
+})
+
+test('a position in a page from before history has no gap if the rows before it were all delivered', async () => {
+  const client = await connect()
+  await end(client)
+  const {
+    next: { from: to },
+  } = await readPage(db, { from: { xmax: 1, fromUs: Date.now() * 1_000, pending: [] }, to: null, at: null })
+
+  const page = await readPage(db, {
+    from: { xmax: 1, fromUs: Date.UTC(2020, 0) * 1_000, pending: [] },
+    to,
+    at: { us: (Date.now() - 3_600_000) * 1_000, id: NO_ID },
+  })
+
+  expect(page.gap).toBeNull()
 })
 
 test.each(['', '1', '1.', '2.a_b', '1.a_b.c', '1.a_b..d', '1.zzzzzzzzzzzz_1', '1.a_b.a_b.1_x', '1.a_b_c~'])(

@@ -99,6 +99,9 @@ export function covers(frontier: Frontier, other: Frontier): boolean {
   return frontier.pending.every(({ xid }) => !hasSeen(other, xid))
 }
 
+/** The instant that a reader has come to: of what was stored in time, it has read everything that ended before. */
+export const reachedUs = ({ from, at }: EventPosition): number => Math.max(from.fromUs, at?.us ?? 0)
+
 /** Where to search for rows that a frontier has not seen. */
 export interface Search {
   /** Rows of all but the long transactions ended at this instant or later. */
