@@ -168,6 +168,29 @@ test('a stream from before the retained history of its project begins with a gap
   expect(recent.events.map(({ event }) => event)).not.toContain('gap')
 })
 
+test('a stream of the audit log of all projects begins with a gap if one of them has lost entries', async () => {
+  const all = (minutes: number) =>
+    watch(`?events=audit-log&scope=all&after=${new Date(Date.now() - minutes * 60_000).toISOString()}`)
+  await db.run(
+    sql`insert into retention (project_id, audit_log_from) select id, date_trunc('second', now() - interval '30 minutes') from project`,
+  )
+  const [deleted] = await db.run(sql<{ at: number }>`select audit_log_from as at from retention limit 1`)
+
+  // The project is younger than that and has lost nothing.
+  const young = await all(40)
+  await db.run(sql`update project set created_at = now() - interval '1 day'`)
+  const old = await all(40)
+  const recent = await all(20)
+  const { data } = await old.next('gap')
+  await create()
+  for (const source of [young, recent]) await source.next('belfry.audit.task.create')
+  await db.run(sql`delete from retention`)
+  await db.run(sql`update project set created_at = now()`)
+
+  expect(data).toEqual({ reason: 'history_dropped', from: new Date(deleted?.at ?? 0).toISOString() })
+  for (const { events } of [young, recent]) expect(events.map(({ event }) => event)).not.toContain('gap')
+})
+
 test('an id from a later history, as after a backup was restored, is answered with a gap', async () => {
   const from = { xmax: 2 ** 40, fromUs: Date.now() * 1_000, pending: [] }
   const lastEventId = formatPosition({ from, to: null, at: null })

@@ -21,3 +21,9 @@ export const deleteOldEntries = ({ days, maxEntries }: { days: number; maxEntrie
 /** Up to when a project has lost what others still keep; no row for one that has lost nothing. */
 export const deletedBefore = (projectId: string) => sql<{ history: number; auditLog: number }>`
   select history_from as history, audit_log_from as "auditLog" from retention where project_id = ${projectId}`
+
+/** The same for all projects and the installation: the newest of these instants. Nothing was deleted of a project created later. */
+export const deletedBeforeOfAll = () => sql<{ history: number | null; auditLog: number | null }>`
+  select max(r.history_from) filter (where p.created_at < r.history_from) as history,
+         max(r.audit_log_from) filter (where p.id is null or p.created_at < r.audit_log_from) as "auditLog"
+  from retention r left join project p on p.id = r.project_id`
