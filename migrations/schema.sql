@@ -759,6 +759,7 @@ create table subscription (
   disabled_at      timestamptz,
   held             jsonb not null default '[]'::jsonb,
   key_id           text,
+  gap              jsonb,
   constraint subscription_pkey primary key (id),
   constraint subscription_key_id_fkey foreign key (key_id) references secrets_key(fingerprint),
   constraint subscription_project_id_fkey foreign key (project_id) references project(id),

@@ -20,6 +20,7 @@ import {
   lateEnds,
   type StraysQuery,
 } from '../store/history/ended-runs.ts'
+import { auditLogKept, historyKept, type Kept } from '../store/history/retention.ts'
 import { historyBegin } from '../store/history/run-search.ts'
 
 /** The place of an event; for history, also whether it is a circuit event. */
@@ -29,6 +30,8 @@ export type TailPlace = Place & Partial<Pick<FoundPlace, 'isCircuit'>>
 export interface TailSource {
   /** Returns when the oldest retained rows begin. */
   begin(): Statement<{ at: number | null }>
+  /** Returns from when on everything is kept of a project. */
+  kept(projectId: string): Statement<Kept>
   /** Finds the places in a time range whose rows became visible between two frontiers. */
   between(query: EndsQuery): Statement<TailPlace>
   /** Finds the places of rows whose instant is long before they were stored; null if there are no such rows. */
@@ -44,6 +47,7 @@ export interface TailSource {
 export const TAIL_SOURCES: { readonly [S in EventSource]: TailSource } = {
   history: {
     begin: historyBegin,
+    kept: historyKept,
     between: endsBetween,
     late: lateEnds,
     ofTransactions: endsOfTransactions,
@@ -57,6 +61,7 @@ export const TAIL_SOURCES: { readonly [S in EventSource]: TailSource } = {
   },
   'audit-log': {
     begin: auditLogBegin,
+    kept: auditLogKept,
     between: entriesBetween,
     late: null,
     ofTransactions: entriesOfTransactions,

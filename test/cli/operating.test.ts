@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -10,7 +11,8 @@ import { startProxy } from '../support/proxy.ts'
 import { aWorker } from '../support/remote-worker.ts'
 import { startSink } from '../support/sink.ts'
 
-const node = await startTestNode(await createTestDatabase())
+const database = await createTestDatabase()
+const node = await startTestNode(database)
 const belfry = (...args: string[]) => runBelfry(args, { env: { BELFRY_URL: node.url } })
 const create = async (task: object) =>
   (await node.request('POST', '/v1/tasks', { schedule: { type: 'manual' }, ...task })).body
@@ -341,6 +343,10 @@ test('a subscription is created, delivers events, and is removed', async () => {
   const listed = await belfry('subscription', 'list')
   const wrong = await belfry('subscription', 'create', 'ftp://x', '--batch-size', '0')
   const tested = await belfry('subscription', 'test', 'alerts')
+  await database.db.run(
+    sql`update subscription set gap = '{"from": 86400000, "to": 172800000, "at": 172800000}' where name = 'alerts'`,
+  )
+  const incomplete = await belfry('subscription', 'list')
   const resumed = await belfry('subscription', 'resume', 'alerts')
   const removed = await belfry('subscription', 'remove', 'alerts', '--yes')
   const none = await belfry('subscription', 'list')
@@ -358,6 +364,9 @@ test('a subscription is created, delivers events, and is removed', async () => {
     ),
   })
   expect(sink.hits.map(({ body }) => JSON.parse(body).type)).toContain('belfry.test')
+  expect(incomplete.stdout).toContain(
+    '! alerts: events from 1970-01-02T00:00:00.000Z to 1970-01-03T00:00:00.000Z may be missing',
+  )
   expect(resumed.code).toBe(0)
   expect(removed.stdout).toMatch(/receives no more events\n$/)
   expect(none).toMatchObject({

@@ -30,7 +30,7 @@ export async function listSubscriptions(flags: ClientFlags & { readonly limit: s
     return remark(
       'There are no subscriptions.\ntry:   belfry subscription create https://example.com/events\n',
     )
-  give(listed.items, flags, () => subscriptionTable(listed.items, server.now()))
+  give(listed.items, flags, () => subscriptionTable(listed.items, server.now()) + gapLines(listed.items))
   remarkMore(listed)
 }
 
@@ -49,6 +49,16 @@ function subscriptionTable(items: readonly Subscription[], now: number): string 
     ]),
   )
 }
+
+/** One line for each subscription that may have lost events. */
+const gapLines = (items: readonly Subscription[]): string =>
+  items
+    .flatMap(({ name, url, gap }) =>
+      gap === null
+        ? []
+        : `${c.yellow('!')} ${cut(printable(name ?? url), URL_WIDTH)}: events from ${gap.from} to ${gap.to} may be missing; they were deleted before they were delivered\n`,
+    )
+    .join('')
 
 /**
  * Filters and delivery settings of a subscription. The server generates the secret, since a typed secret would remain in the

@@ -93,9 +93,9 @@ export class Deliverer extends LeasedWork<Held> {
   }
 
   protected work(subscription: Held, stopping: AbortSignal): Promise<void> {
-    const { db, clock, userAgent, keys, leaseMs } = this.#options
+    const { db, log, clock, userAgent, keys, leaseMs } = this.#options
     const tail = this.#tails[sourceOf(subscription.filter)]
-    const parts = { db, clock, userAgent, keys, leaseMs, tail, client: this.#client }
+    const parts = { db, log, clock, userAgent, keys, leaseMs, tail, client: this.#client }
     return new Delivery({ ...parts, subscription, leasedAt: subscription.leasedAt, stopping }).run()
   }
 }

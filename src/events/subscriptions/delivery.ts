@@ -6,6 +6,8 @@
  * A task whose event is rejected is suspended: its events are retried separately, and other tasks continue (held-tasks.ts). If
  * several tasks fail and nothing is accepted in between, the receiver is failing: nothing is sent for a while, and none of
  * these tasks is suspended.
+ *
+ * If events were deleted before they could be delivered, the subscription says so before its position moves on (gap.ts).
  */
 import {
   type EventPosition,
@@ -22,19 +24,23 @@ import {
   sourceOf,
   streamOf,
 } from '../../core/run/history-event.ts'
+import { utc } from '../../core/values/utc.ts'
 import type { HttpClient } from '../../outgoing/http-client.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Database } from '../../store/database/database.ts'
 import {
+  type DeliveryGap,
   type DeliverySettings,
   type LeasedSubscription,
   releaseSubscription,
   saveDelivered,
   saveFailed,
 } from '../../store/events/subscriptions.ts'
+import type { Logger } from '../../telemetry/logger.ts'
 import type { HistoryPage, HistoryTail } from '../history-tail.ts'
 import { backoffMs } from './backoff.ts'
+import { extended, findGap } from './gap.ts'
 import { type Held, HeldTasks, readHeld } from './held-tasks.ts'
 import { sendMessage, type Undelivered } from './message.ts'
 
@@ -52,6 +58,7 @@ const SHORTEST_WAIT_MS = 20
 
 export interface DeliveryOptions {
   readonly db: Database
+  readonly log: Logger
   readonly tail: HistoryTail
   readonly client: HttpClient
   readonly clock: Clock
@@ -84,6 +91,7 @@ export class Delivery {
   #unsaved = 0
   #lastEvent: { id: string; at: number } | null = null
   #settings: DeliverySettings
+  #gap: DeliveryGap | null
   /** Whether the receiver failed last time: until it accepts a message, one is sent at a time. */
   #isSuspect: boolean
   /** Why nothing more is sent; null while sending continues. */
@@ -95,6 +103,7 @@ export class Delivery {
     const { subscription, leasedAt, leaseMs, random = Math.random } = options
     this.#options = options
     this.#settings = subscription
+    this.#gap = subscription.gap
     this.#held = new HeldTasks(subscription.held, random)
     this.#isSuspect = subscription.failures > 0
     this.#position = parsePosition(subscription.position) ?? { from: frontierAt(0), to: null, at: null }
@@ -132,7 +141,10 @@ export class Delivery {
       await this.#takeHome()
       this.#tellHeld()
       const page = await tail.page(this.#position)
-      if (page !== null) await this.#deliverPage(page)
+      if (page !== null) {
+        await this.#noteGap(this.#position)
+        await this.#deliverPage(page)
+      }
       if (this.#isOver) break
       const isDue = performance.now() - this.#savedAt >= leaseMs / 6
       if (isDue || this.#unsaved > 0 || this.#held.isChanged) await this.#save()
@@ -256,6 +268,7 @@ export class Delivery {
     for (let told = 0; told < HELD_TURN; ) {
       const page = await readHeld(db, held, this.#position)
       if (page === null) return
+      await this.#noteGap(held.position)
       for (const run of page.rows) {
         // The others have not come this far, and will skip the event only when they do.
         if (this.#isOver || !isBehind(this.#position, run)) return
@@ -313,6 +326,20 @@ export class Delivery {
     return sendMessage(runs, { client, userAgent, subscription, keys, settings, timeoutMs, now })
   }
 
+  /** Stores and logs that events were deleted before they were delivered; for a position from which a page was just read. */
+  async #noteGap(position: EventPosition): Promise<void> {
+    const { db, log, clock, subscription } = this.#options
+    const { id, projectId } = subscription
+    const source = sourceOf(this.#settings.filter)
+    const found = await findGap(db, { position, projectId, source, now: clock.now() })
+    const gap = found && extended(this.#gap, found)
+    if (gap === null) return
+    this.#gap = gap
+    await this.#renew()
+    const range = { from: utc(gap.from), to: utc(gap.to) }
+    log.warn({ subscriptionId: id, projectId, ...range }, 'events were deleted before they were delivered')
+  }
+
   /** Renews the lease without storing progress. */
   async #renew(): Promise<void> {
     await this.#write({ position: null, held: null, delivered: 0, lastEvent: null, isFailing: false })
@@ -337,12 +364,12 @@ export class Delivery {
   }
 
   async #write(
-    progress: Omit<Parameters<typeof saveDelivered>[0], 'id' | 'fence' | 'leaseMs'>,
+    progress: Omit<Parameters<typeof saveDelivered>[0], 'id' | 'fence' | 'leaseMs' | 'gap'>,
   ): Promise<void> {
     const { db, subscription, leaseMs } = this.#options
     const { id, fence } = subscription
     const askedAt = performance.now()
-    const [held] = await db.run(saveDelivered({ id, fence, leaseMs, ...progress }))
+    const [held] = await db.run(saveDelivered({ id, fence, leaseMs, gap: this.#gap, ...progress }))
     // If the source has changed, delivery starts again.
     if (!held || sourceOf(held.filter) !== sourceOf(this.#settings.filter)) throw new LeaseLost()
     this.#settings = held

@@ -12,6 +12,14 @@ export interface DeliveryError {
   readonly at: number
 }
 
+/** A time range whose events may have been deleted before they were delivered. */
+export interface DeliveryGap {
+  readonly from: number
+  readonly to: number
+  /** When this was noticed. */
+  readonly at: number
+}
+
 /** A subscription as stored. */
 export interface SubscriptionRow {
   readonly id: string
@@ -37,6 +45,7 @@ export interface SubscriptionRow {
   readonly lastError: DeliveryError | null
   readonly disabledAt: number | null
   readonly held: readonly HeldTask[]
+  readonly gap: DeliveryGap | null
 }
 
 /** A task whose deliveries are suspended while those of other tasks continue. */
@@ -95,7 +104,7 @@ export const findSubscriptions = ({
   select id, project_id as "projectId", name, url, filter, batch_size as "batchSize", give_up_after_ms as "giveUpAfterMs", secret, key_id as "keyId",
          created_at as "createdAt", updated_at as "updatedAt", position, fence, delivered, last_event_id as "lastEventId",
          last_event_at as "lastEventAt", failing_since as "failingSince", failures, case when isfinite(retry_at) then retry_at end as "retryAt",
-         last_error as "lastError", disabled_at as "disabledAt", held
+         last_error as "lastError", disabled_at as "disabledAt", held, gap
   from subscription
   where project_id = ${projectId} and (${id}::uuid is null or id = ${id}::uuid) and (${after}::uuid is null or id > ${after}::uuid)
   order by id limit ${limit}`
@@ -142,7 +151,8 @@ export const resumeSubscription = ({
   position: string | null
 }) => sql<{ id: string }>`
   update subscription set disabled_at = null, failing_since = null, failures = 0, retry_at = '-infinity', last_error = null,
-    position = coalesce(${position}, position), held = case when ${position}::text is null then try_held_again(held) else '[]' end, fence = fence + 1, updated_at = now()
+    position = coalesce(${position}, position), held = case when ${position}::text is null then try_held_again(held) else '[]' end,
+    gap = case when ${position}::text is null then gap end, fence = fence + 1, updated_at = now()
   where project_id = ${projectId} and id = ${id}
   returning id`
 
@@ -161,6 +171,7 @@ export type LeasedSubscription = Pick<
   | 'failures'
   | 'giveUpAfterMs'
   | 'held'
+  | 'gap'
 > & { readonly holder: string }
 
 /** Settings that may change while a subscription is being delivered. */
@@ -194,7 +205,7 @@ export const leaseSubscriptions = ({
     where id = any(${list(subscriptions, ({ id }) => id)}::uuid[]) and disabled_at is null and leased_until <= now() and retry_at <= now()
     for update skip locked))
   returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, key_id as "keyId", position, fence, failures, holder,
-            give_up_after_ms as "giveUpAfterMs", held`
+            give_up_after_ms as "giveUpAfterMs", held, gap`
 
 /** What was delivered since progress was last stored. */
 export interface Progress {
@@ -208,6 +219,8 @@ export interface Progress {
   readonly held: readonly HeldTask[] | null
   /** Whether some of their deliveries are failing. */
   readonly isFailing: boolean
+  /** The latest gap; null to leave it unchanged. */
+  readonly gap: DeliveryGap | null
   readonly leaseMs: number
 }
 
@@ -223,6 +236,7 @@ export const saveDelivered = ({
   lastEvent,
   held,
   isFailing,
+  gap,
   leaseMs,
 }: Progress) => sql<DeliverySettings>`
   update subscription set position = coalesce(${position}, position), delivered = delivered + ${delivered}::integer,
@@ -232,6 +246,7 @@ export const saveDelivered = ({
     failures = case when ${delivered > 0}::boolean then 0 else failures end,
     last_error = case when ${delivered > 0}::boolean then null else coalesce(last_error, ${errorOf(held)}::jsonb) end,
     held = coalesce(${held === null ? null : JSON.stringify(held)}::jsonb, held),
+    gap = coalesce(${gap === null ? null : JSON.stringify(gap)}::jsonb, gap),
     disabled_at = case when ${isFailing && delivered === 0}::boolean and coalesce(last_error, ${errorOf(held)}::jsonb) is not null
                         and now() - failing_since >= give_up_after_ms * interval '1 millisecond' then now() end,
     leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'

@@ -27,3 +27,23 @@ export const deletedBeforeOfAll = () => sql<{ history: number | null; auditLog: 
   select max(r.history_from) filter (where p.created_at < r.history_from) as history,
          max(r.audit_log_from) filter (where p.id is null or p.created_at < r.audit_log_from) as "auditLog"
   from retention r left join project p on p.id = r.project_id`
+
+/** From when on the history of a project is complete, and when the project was created: nothing ended in it before. */
+export const historyKept = (projectId: string) => sql<Kept>`
+  select history_begin(id) as begin, created_at as "createdAt" from project where id = ${projectId}`
+
+/** The same for its audit log. */
+export const auditLogKept = (projectId: string) => sql<Kept>`
+  select greatest(
+           (select min(to_date(right(c.relname, 6), 'YYYYMM')::timestamp at time zone 'UTC')
+            from pg_inherits i join pg_class c on c.oid = i.inhrelid
+            where i.inhparent = 'audit_entry'::regclass and c.relname <> 'audit_entry_other'),
+           (select audit_log_from from retention where project_id = p.id)) as begin,
+         p.created_at as "createdAt"
+  from project p where p.id = ${projectId}`
+
+/** What is kept of a project. */
+export interface Kept {
+  readonly begin: number | null
+  readonly createdAt: number
+}

@@ -85,6 +85,54 @@ export function receivers({ db, node, create, trigger, subscribe, read }: Tellin
     expect(await read(id)).toMatchObject({ name: 'mended', retryAt: null })
   })
 
+  test.concurrent('a subscription shows which events were deleted before they were delivered', async () => {
+    const sink = await startSharedSink()
+    const taskId = await create()
+    const filter = { taskIds: [taskId] }
+    const [begin] = await db.run(sql<{ at: number }>`
+      with old as (update project set created_at = now() - interval '10 days' returning id),
+      instant as (select id, date_trunc('second', now() - interval '2 hours') as at from old),
+      deleted as (insert into retention (project_id, history_from, audit_log_from) select id, at, at from instant
+                  returning project_id, history_from)
+      select greatest(history_from, history_begin(project_id)) as at from deleted`)
+    const to = new Date(begin?.at ?? 0).toISOString()
+    const from = new Date(Date.now() - 3 * 86_400_000).toISOString()
+    const withGap = (id: string) =>
+      eventually(async () => {
+        const now = await read(id)
+        return now.gap !== null && now
+      })
+
+    const { id, gap: none, position: old } = await subscribe({ url: sink.url, filter, after: from })
+    const behind = await withGap(id)
+    const ofAuditLog = await subscribe({ url: sink.url, filter: { events: ['audit-log'] }, after: from })
+    const auditLog = await withGap(ofAuditLog.id)
+    const recent = await subscribe({ url: sink.url, filter })
+    const runId = await trigger(taskId)
+    await eventually(async () => runIdsOf(sink.hits).filter((hit) => hit === runId).length === 2)
+    const moved = await eventually(async () => {
+      const now = await read(id)
+      return now.position !== old && now.delivered === 1 && now
+    })
+    const upToDate = await read(recent.id)
+    // As if this task had been suspended three days ago.
+    const held = [{ taskId, position: old, failures: 0, failingSince: 0, retryAt: 0, lastError: null }]
+    await db.run(
+      sql`update subscription set held = ${JSON.stringify(held)}::jsonb, fence = fence + 1 where id = ${recent.id}`,
+    )
+    const suspended = await withGap(recent.id)
+    const after = { after: new Date().toISOString() }
+    const resumed = await node.request('POST', `/v1/subscriptions/${id}/resume`, after)
+
+    expect(none).toBeNull()
+    expect(behind).toMatchObject({ state: 'active', gap: { from, to, at: expect.stringMatching(/Z$/) } })
+    expect(moved.gap).toEqual(behind.gap)
+    expect(auditLog.gap).toMatchObject({ from, to: expect.stringMatching(/Z$/) })
+    expect(upToDate.gap).toBeNull()
+    expect(suspended.gap).toMatchObject({ from, to })
+    expect(resumed.body.gap).toBeNull()
+  })
+
   test.concurrent('no event is sent to an address that is always forbidden', async () => {
     const taskId = await create()
     const { id } = await subscribe({ url: 'http://127.0.0.1:9', filter: { taskIds: [taskId] } })

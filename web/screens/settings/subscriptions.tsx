@@ -78,7 +78,7 @@ export function Subscriptions() {
 }
 
 function Deliveries({ subscription }: { readonly subscription: Subscription }) {
-  const { state, delivered, lastEvent, lastError, failures, retryAt } = subscription
+  const { state, delivered, lastEvent, lastError, failures, retryAt, gap } = subscription
   return (
     <>
       <StateMark state={LOOKS_LIKE[state]} text={state} />
@@ -90,6 +90,13 @@ function Deliveries({ subscription }: { readonly subscription: Subscription }) {
       {state === 'failing' && retryAt && (
         <Small>
           next attempt <Distance at={retryAt} />
+        </Small>
+      )}
+      {gap && (
+        <Small>
+          events from <Instant at={gap.from} precision="second" /> to{' '}
+          <Instant at={gap.to} precision="second" /> may be missing: they were deleted before they were
+          delivered
         </Small>
       )}
       <Small>

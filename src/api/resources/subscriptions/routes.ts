@@ -218,6 +218,7 @@ function present(row: SubscriptionRow): Subscription {
       lastError: errorOf(task.lastError),
       position: task.position,
     })),
+    gap: row.gap && { from: utc(row.gap.from), to: utc(row.gap.to), at: utc(row.gap.at) },
     createdAt: utc(row.createdAt),
     updatedAt: utc(row.updatedAt),
   }

@@ -141,6 +141,12 @@ const fields = {
     .describe(
       'Tasks whose deliveries are suspended because the receiver rejects their events. Each is retried separately.',
     ),
+  gap: z
+    .object({ from: Stored, to: Stored, at: Stored.describe('When this was noticed.') })
+    .nullable()
+    .describe(
+      'Time range whose events may not have been delivered because they were deleted first; null if there is none.',
+    ),
   createdAt: Stored,
   updatedAt: Stored,
 }
