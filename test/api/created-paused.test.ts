@@ -120,6 +120,24 @@ test('occurrences that come due later in the pause are skipped, as in any pause'
   expect(await agendaOf(db, grid.id)).toMatchObject([{ ordinal: 1 }])
 })
 
+test('a one-off that came due in the pause stays over after an edit, even when its history is deleted', async () => {
+  const task = await create({ schedule: { type: 'once', at: iso(now() + MINUTE) } })
+  await createdBefore(task.id, 5 * MINUTE)
+  const past = now() - 3 * MINUTE
+  await db.run(sql`
+    update task set definition = replace(definition::text, ${task.schedule.at}, ${iso(past)})::json where id = ${task.id}`)
+  await edit(task.id, { priority: 3 })
+  const skipped = await historyOf(db, task.id)
+  await db.run(sql`delete from run where task_id = ${task.id}`)
+  await edit(task.id, { priority: 4 })
+
+  const resumed = await act(task.id, 'resume')
+
+  expect(skipped).toMatchObject([{ reason: 'paused', scheduledFor: past }])
+  expect(resumed.state).toBe('finished')
+  expect(await agendaOf(db, task.id)).toEqual([])
+})
+
 test('a chain begins when the task is resumed', async () => {
   const task = await create({ schedule: { type: 'delay', interval: '1h' } })
 
@@ -172,10 +190,11 @@ test('a paused task that is replaced by one that is due at once runs when it is 
   const { body: task } = await send('PUT', '/v1/tasks/by-key/at-once', { action, paused: true })
   await createdBefore(task.id, MINUTE)
   await send('PUT', '/v1/tasks/by-key/at-once', { action })
+  await edit(task.id, { priority: 3 })
 
   const resumed = await act(task.id, 'resume')
 
-  expect(resumed).toMatchObject({ state: 'scheduled', version: 2 })
+  expect(resumed).toMatchObject({ state: 'scheduled', version: 3 })
   expect(await agendaOf(db, task.id)).toMatchObject([
     { ordinal: 1, scheduledFor: Date.parse(resumed.schedule.at) },
   ])

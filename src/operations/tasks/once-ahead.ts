@@ -1,11 +1,13 @@
 /**
  * One-offs whose instant has passed during a pause and which run all the same when it ends: those of tasks that waited for files, and those
- * that were due at once when their task was created paused. Any other one-off is over when its instant passes during a pause.
+ * of tasks that were created paused, if the instant had passed when it was set. Any other one-off is over when its instant passes during a
+ * pause.
  */
 import { firstOccurrence } from '../../core/schedule/occurrences.ts'
-import { planOf } from '../../core/task/task.ts'
+import { instantMs, planOf } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
+import { earlierOnces } from '../../store/tasks/task-versions.ts'
 import { nextOrdinal, writeNext } from './settle.ts'
 
 /** When a one-off is due that has come to nothing yet. */
@@ -21,10 +23,21 @@ export async function onceAhead(
 
 /** When a one-off was due that has been held since its task was created paused: it was due at once, or became so by an edit. */
 export async function onceHeld(tx: Queryable, task: changes.LockedTask): Promise<number | null> {
-  const { pausedAt, updatedAt, isPausedFromStart, awaitsFiles } = task
+  const { pausedAt, isPausedFromStart, awaitsFiles } = task
   if (pausedAt === null || !isPausedFromStart || awaitsFiles) return null
   const at = await onceAhead(tx, task)
-  return at !== null && at <= Math.max(pausedAt, updatedAt) ? at : null
+  return at !== null && at <= (await setAt(tx, task, { at, pausedAt })) ? at : null
+}
+
+/** Returns when a one-off got its instant: when the task was created, or by the last edit that moved it. Other edits do not count. */
+async function setAt(
+  tx: Queryable,
+  { id, version }: changes.LockedTask,
+  { at, pausedAt }: { at: number; pausedAt: number },
+): Promise<number> {
+  const earlier = version === 1 ? [] : await tx.run(earlierOnces({ taskId: id, before: version }))
+  const other = earlier.find((one) => one.at === null || instantMs(one.at) !== at)
+  return other?.until ?? pausedAt
 }
 
 /** As much as an occurrence can be put off. */

@@ -54,6 +54,19 @@ export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
     withDefinitions,
   )
 
+/** The same instant can be written in several ways; more of them than this are not expected. */
+const MAX_SPELLINGS = 20
+
+/** Returns the instants that a one-off had in earlier versions, as written, latest first; null stands for all other schedules. */
+export const earlierOnces = ({ taskId, before }: { taskId: string; before: number }) => sql<{
+  at: string | null
+  /** When the last version with this instant was replaced. */
+  until: number
+}>`
+  select case when definition #>> '{schedule,type}' = 'once' then definition #>> '{schedule,at}' end as at, max(replaced_at) as until
+  from task_version where task_id = ${taskId} and version < ${before}
+  group by 1 order by until desc limit ${MAX_SPELLINGS}`
+
 /** Who created a version, and why. */
 export interface EditNote {
   readonly by: string | null
