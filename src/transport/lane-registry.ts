@@ -2,6 +2,7 @@ import type { LRUCache } from 'lru-cache'
 import type { Lane, SideLane } from '../core/run/lane.ts'
 import { growingCache } from '../runtime/growing-cache.ts'
 import type { Queryable } from '../store/database/database.ts'
+import { waitBriefly } from '../store/database/retry-on-deadlock.ts'
 import { restoreLanes } from '../store/queues/lost-lanes.ts'
 import { registerLanes, settledGates } from '../store/queues/queues.ts'
 import { registerSideLanes } from '../store/queues/side-lanes.ts'
@@ -33,6 +34,16 @@ export class LaneRegistry {
   async register(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
     if (lanes.length > 0) await tx.run(registerLanes(lanes))
     return () => this.#note(lanes)
+  }
+
+  /**
+   * The same in a transaction that has locked runs of the tasks, as edits do. Ending a run locks the run before its gates, and so does
+   * this, but a claim locks gates before runs: it may hold the gate and wait for such a run, so this waits for the gate only briefly.
+   */
+  async registerAfterRuns(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
+    const unregistered = await this.unregistered(tx, lanes)
+    if (unregistered.length > 0) await tx.run(waitBriefly())
+    return this.register(tx, unregistered)
   }
 
   /** Makes lanes of stored tasks known, unless they are. Limits stay as they are. */

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestApp } from './test-app.ts'
 
 const database = await createTestDatabase()
@@ -114,6 +115,28 @@ test('a task that keeps its limit does not wait for the lock of the gate, and on
     await tx.run(sql`lock table gate, queue, lane`)
     await created(other, { action: noop, schedule: hourly })
   })
+})
+
+test('an edit of a limit gives way to a claim that waits for a run of the task', async () => {
+  const { concurrencyKey, limitedTo, limits } = aKey()
+  const { id } = await created(one, limitedTo(2, { schedule: { type: 'delay', interval: '1h' } }))
+  await db.run(sql`update agenda set state = 'pending' where task_id = ${id}`)
+
+  const edit = await db.transaction(async (claim) => {
+    await claim.run(sql`set local deadlock_timeout = '500ms'`)
+    await claim.run(sql`select from gate where key = ${concurrencyKey} for update`)
+    const editing = one.send('PATCH', `/v1/tasks/${id}`, { concurrencyLimit: 5 })
+    await eventually(async () => {
+      const free = await db.run(sql`select from agenda where task_id = ${id} for update skip locked`)
+      return free.length === 0
+    })
+    await claim.run(sql`update agenda set attempt = attempt + 1 where task_id = ${id}`)
+    return { answered: editing }
+  })
+
+  expect(await edit.answered).toMatchObject({ status: 200 })
+  expect(await limits()).toEqual([{ places: 5, rate: null }])
+  expect(await db.run(sql`select attempt from agenda where task_id = ${id}`)).toEqual([{ attempt: 1 }])
 })
 
 test('concurrent bulk requests that set limits of the same keys in different order are all stored', async () => {

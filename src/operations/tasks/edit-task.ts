@@ -158,7 +158,7 @@ export async function redefine(
   }
   const work = withDeadlockRetry(db, async (tx) => {
     const { due, lane } = await store(tx)
-    if (lane) noteLane = await lanes.register(tx, await lanes.unregistered(tx, [lane]))
+    if (lane) noteLane = await lanes.registerAfterRuns(tx, [lane])
     return due
   })
   const due = await work.catch((error: unknown) => {
