@@ -19,7 +19,10 @@ export class LaneRegistry {
     this.#known = growingCache(MAX_LANES_KNOWN, { ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now } })
   }
 
-  /** Those lanes of tasks to be stored that `register` has to make known, or whose gates have other limits. It locks nothing. */
+  /**
+   * Those lanes of tasks to be stored that `register` has to make known, or whose gates have other limits. It locks nothing, so a
+   * transaction looks right before it registers: limits that another one has set since would stay.
+   */
   async unregistered(db: Queryable, lanes: readonly Lane[]): Promise<readonly Lane[]> {
     const gated = lanes.filter(({ gate }) => gate !== null)
     const settled = gated.length === 0 ? [] : await db.run(settledGates(gated))

@@ -13,6 +13,11 @@ const other = await createTestApp(database)
 const noop = { type: 'sleep', duration: '0s' }
 const hourly = { type: 'every', interval: '1h' }
 
+/** Connections that wait for somebody's lock. */
+const BLOCKED = sql`
+  select pid from pg_stat_activity
+  where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`
+
 let keys = 0
 /** Tasks with a concurrency key of their own. */
 const aKey = () => {
@@ -138,6 +143,27 @@ test('an edit of a limit gives way to a claim that waits for a run of the task',
   expect(await limits()).toEqual([{ places: 5, rate: null }])
   expect(await db.run(sql`select attempt from agenda where task_id = ${id}`)).toEqual([{ attempt: 1 }])
 })
+
+test.each(['/v1/tasks', '/v1/tasks/bulk'])(
+  'POST %s sets a limit again that has changed while the request waited',
+  async (path) => {
+    const { concurrencyKey, limitedTo, limits } = aKey()
+    await one.send('PATCH', '/v1/projects/default', { limits: { maxTasks: 1_000 } })
+    await created(one, limitedTo(5))
+
+    const request = await db.transaction(async (tx) => {
+      await tx.run(sql`select from project for update`)
+      const task = limitedTo(5)
+      const answered = one.send('POST', path, path.endsWith('bulk') ? { tasks: [task] } : task)
+      await eventually(async () => (await db.run(BLOCKED)).length > 0)
+      await tx.run(sql`update gate set places = 7 where key = ${concurrencyKey}`)
+      return { answered }
+    })
+
+    expect(await request.answered).toMatchObject({ status: 201 })
+    expect(await limits()).toEqual([{ places: 5, rate: null }])
+  },
+)
 
 test('concurrent bulk requests that set limits of the same keys in different order are all stored', async () => {
   const some = [aKey(), aKey(), aKey()]

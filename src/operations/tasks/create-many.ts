@@ -68,7 +68,6 @@ export async function createManyTasks(context: Context, request: CreateManyReque
     const limits = await limitsOf(context)
     const { inputs, tokens } = await withoutTokens(context, given)
     const { tasks: wanted, lanes } = await made(context, inputs, { traceparent, limits })
-    const unregistered = await context.lanes.unregistered(context.db, lanes)
     const use = limitsStorage(limits.project) ? storageOf(wanted) : null
     let noteLanes = () => {}
     const first = await withDeadlockRetry(context.db, async (tx) => {
@@ -79,7 +78,7 @@ export async function createManyTasks(context: Context, request: CreateManyReque
         first ? { shard, at: first.at + (first.jitterMs ?? 0) } : [],
       )
       const stored = await storeAll(context, tx, { tasks, ends, repeat, write, isLong })
-      noteLanes = await context.lanes.register(tx, unregistered)
+      noteLanes = await context.lanes.register(tx, await context.lanes.unregistered(tx, lanes))
       return stored
     })
     noteLanes()

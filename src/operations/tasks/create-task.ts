@@ -35,16 +35,19 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
       tokens,
     } = await withoutTokens(context, [given])
     const { task, lane } = newTask(context, input, { traceparent, limits })
-    const unregistered = await context.lanes.unregistered(context.db, [lane])
+    const { lanes } = context
+    const isAlone =
+      !namesFiles(task) &&
+      !limitsStorage(limits.project) &&
+      tokens.size === 0 &&
+      (await lanes.unregistered(context.db, [lane])).length === 0
     let noteLane = () => {}
     const store = async (db: Queryable, tasks: readonly NewTask[]) => {
       if (tokens.size > 0) await keepTokens(db, context, tokens)
       const stored = await storeOne(context, db, { tasks, repeat, present })
-      noteLane = await context.lanes.register(db, unregistered)
+      if (!isAlone) noteLane = await lanes.register(db, await lanes.unregistered(db, [lane]))
       return stored
     }
-    const isAlone =
-      !namesFiles(task) && !limitsStorage(limits.project) && tokens.size === 0 && unregistered.length === 0
     const { answer, first } = isAlone
       ? await store(context.db, [task])
       : await storeTogether(context, task, { limits: limits.project, use: storageOf([task]), store })
