@@ -314,7 +314,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'encryption keys',
     path: () => `/settings/encryption-keys`,
-    ready: (page) => page.getByText('has all keys in use').waitFor(),
+    ready: (page) => page.getByText('has all keys').waitFor(),
   },
   {
     name: 'private networks',

@@ -76,7 +76,7 @@ test('no data', async () => {
     { name: 'secrets', path: '/settings/secrets', ready: text('No secrets yet.') },
     { name: 'signing-secrets', path: '/settings/signing-secrets', ready: text('No signing secrets yet') },
     { name: 'network', path: '/settings/network', ready: text('Save network settings') },
-    { name: 'encryption-keys', path: '/settings/encryption-keys', ready: text('has all keys in use') },
+    { name: 'encryption-keys', path: '/settings/encryption-keys', ready: text('has all keys') },
     { name: 'keys', path: '/settings/keys', ready: text('There are no API keys') },
     NODES,
     { name: 'missing', path: '/tasks/x/y/z', ready: heading('Page not found') },

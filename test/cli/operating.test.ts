@@ -274,7 +274,7 @@ test('a secret is set from a file, listed, shown with its users and deleted', as
   expect(deleted).toMatchObject({ code: 0, stdout: '✓ secret CLI_TOKEN deleted\n' })
   expect(Buffer.from(key.stdout, 'base64')).toHaveLength(32)
   expect(keys.stdout).toMatch(
-    /^KEY +VALUES +FIRST ON +HELD BY\n([0-9a-f]{16}) +\d+ +1 +1 of 1 nodes\n\nNODE +KEYS +MISSING\n\S+ +\1 +–\n$/,
+    /^KEY +VALUES +FIRST ON +HELD BY\n([0-9a-f]{16}) +\d+ +1 +1 of 1 nodes\n\nNODE +SECRETS +KEYS +MISSING\n\S+ +ready +\1 +–\n$/,
   )
   for (const { stdout, stderr } of [set, again, listed, shown, used, deleted])
     expect(stdout + stderr).not.toContain('canary')

@@ -62,8 +62,8 @@ test('a node with another key or none reports it, and leaves runs with secrets t
     ],
     unencrypted: { count: 0, atLeast: false },
     nodes: expect.arrayContaining([
-      { id: other.id, name: expect.any(String), keys: [held], missing: [lost] },
-      { id: none.id, name: expect.any(String), keys: [], missing: [lost] },
+      { id: other.id, name: expect.any(String), secrets: 'other_key', keys: [held], missing: [lost] },
+      { id: none.id, name: expect.any(String), secrets: 'no_key', keys: [], missing: [lost, held] },
     ]),
   })
   expect(await put(other, 'x')).toMatchObject({ status: 503, body: { code: 'secrets_unavailable' } })
@@ -174,7 +174,7 @@ test('plaintext signing secrets are encrypted once every node can read them', as
 
   expect(plain.body).toMatchObject({
     unencrypted: { count: 3 },
-    nodes: [{ name: 'old', keys: null, missing: [] }],
+    nodes: [{ name: 'old', secrets: null, keys: null, missing: null }],
   })
   expect(whilePlain.map(({ keyId }) => keyId)).toEqual([null, null])
   const sealed = await db.run(liveSecrets())

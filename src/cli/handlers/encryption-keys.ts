@@ -19,17 +19,18 @@ export async function listKeys(flags: ClientFlags): Promise<void> {
     const known = table(
       ['KEY', 'VALUES', 'FIRST ON', 'HELD BY'],
       keys.map(({ fingerprint, isInUse, values, firstOn, heldBy }) => {
-        const isMissing = nodes.some(({ missing }) => missing.includes(fingerprint))
         const on = `${heldBy} of ${nodes.length} nodes`
-        return [fingerprint, isInUse ? atLeast(values) : '–', String(firstOn), isMissing ? c.yellow(on) : on]
+        const held = heldBy < nodes.length ? c.yellow(on) : on
+        return [fingerprint, isInUse ? atLeast(values) : '–', String(firstOn), held]
       }),
     )
     const holders = table(
-      ['NODE', 'KEYS', 'MISSING'],
-      nodes.map(({ name, keys, missing }) => [
+      ['NODE', 'SECRETS', 'KEYS', 'MISSING'],
+      nodes.map(({ name, secrets, keys, missing }) => [
         printable(name),
+        secrets === 'ready' ? secrets : c.yellow(secrets ?? 'unknown'),
         keys === null ? 'unknown' : keys.join(', ') || 'none',
-        missing.length === 0 ? '–' : c.yellow(missing.join(', ')),
+        missing?.length === 0 ? '–' : c.yellow(missing?.join(', ') ?? 'unknown'),
       ]),
     )
     const plain =

@@ -18,9 +18,9 @@ export interface EncryptionKey {
   readonly heldBy: number
 }
 
-/** A node, its keys, and those in use that it lacks. */
+/** A node, its keys, and all others that are in use or that other nodes have; null if it does not tell. */
 export interface KeyHolder extends NodeKeys {
-  readonly missing: readonly string[]
+  readonly missing: readonly string[] | null
 }
 
 /** All keys, and all nodes that encrypt with them. */
@@ -39,9 +39,9 @@ export async function allEncryptionKeys({ db }: Context): Promise<EncryptionKeys
     const use = uses.find(({ fingerprint }) => fingerprint === key)
     return { count: use?.values ?? 0, atLeast: uses[0]?.isCut ?? false }
   }
-  const all = new Set([...inUse, ...holders.flatMap(({ keys }) => keys ?? [])])
+  const all = [...new Set([...inUse, ...holders.flatMap(({ keys }) => keys ?? [])])]
   return {
-    keys: [...all].map((fingerprint) => ({
+    keys: all.map((fingerprint) => ({
       fingerprint,
       isInUse: inUse.includes(fingerprint),
       values: valuesOf(fingerprint),
@@ -49,10 +49,10 @@ export async function allEncryptionKeys({ db }: Context): Promise<EncryptionKeys
       heldBy: holders.filter(({ keys }) => keys?.includes(fingerprint)).length,
     })),
     unencrypted: valuesOf(null),
-    nodes: holders.map((holder) => ({ ...holder, missing: missingOf(holder, inUse) })),
+    nodes: holders.map((holder) => ({ ...holder, missing: missingOf(holder, all) })),
   }
 }
 
-/** A release that does not tell its keys tells whether it has all of them: which it lacks is not known. */
-const missingOf = ({ keys }: NodeKeys, inUse: readonly string[]): string[] =>
-  keys === null ? [] : inUse.filter((fingerprint) => !keys.includes(fingerprint))
+/** Keys that are not in use yet count too: before a new key becomes the first one, all nodes must have it. */
+const missingOf = ({ keys }: NodeKeys, all: readonly string[]): string[] | null =>
+  keys && all.filter((fingerprint) => !keys.includes(fingerprint))

@@ -5,9 +5,8 @@ import { useState } from 'react'
 import { encryptionKeysQuery, type EncryptionKeys as Listed } from '../../api/encryption-keys.ts'
 import { useMay } from '../../api/me.ts'
 import { Panel } from '../../components/panel.tsx'
-import type { AnyState } from '../../components/state.ts'
 import { StateMark } from '../../components/state-mark.tsx'
-import { heldWords, nodeWords, unencryptedWords, usedWords } from './encryption-words.ts'
+import { heldWords, keyMark, nodeMark, nodeWords, unencryptedWords, usedWords } from './encryption-words.ts'
 import { RotateEncryptionKey } from './rotate-encryption-key.tsx'
 import classes from './settings.module.css'
 import { Row, SettingsList, Small } from './settings-list.tsx'
@@ -52,15 +51,7 @@ interface KeyStateProps {
 }
 
 function KeyState({ shown, nodes }: KeyStateProps) {
-  const { fingerprint, isInUse, firstOn } = shown
-  const isMissing = nodes.some(({ missing }) => missing.includes(fingerprint))
-  const [state, text]: [AnyState, string] = isInUse
-    ? isMissing
-      ? ['failing', 'missing on nodes']
-      : ['completed', 'in use']
-    : firstOn > 0
-      ? ['scheduled', 'ready']
-      : ['paused', 'not in use']
+  const [state, text] = keyMark(shown, nodes)
   return (
     <>
       <StateMark state={state} text={text} />
@@ -69,13 +60,13 @@ function KeyState({ shown, nodes }: KeyStateProps) {
   )
 }
 
-function NodeState({ node: { keys, missing } }: { readonly node: Listed['nodes'][number] }) {
-  if (keys === null) return <StateMark state="never_ran" text="unknown" />
-  if (missing.length === 0) return <StateMark state="completed" text="has all keys in use" />
+function NodeState({ node }: { readonly node: Listed['nodes'][number] }) {
+  const [state, text] = nodeMark(node)
   return (
     <>
-      <StateMark state="failing" text={`lacks ${missing.join(', ')}`} />
-      <Small>It performs no runs that use secrets.</Small>
+      <StateMark state={state} text={text} />
+      {state === 'failing' && <Small>It performs no runs that use secrets.</Small>}
+      {state === 'missed' && <Small>It has all keys in use.</Small>}
     </>
   )
 }

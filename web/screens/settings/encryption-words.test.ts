@@ -1,5 +1,16 @@
 import { expect, test } from 'vitest'
-import { forecastOf, heldWords, nodeWords, rotationWords, usedWords } from './encryption-words.ts'
+import type { EncryptionKeys } from '../../api/encryption-keys.ts'
+import {
+  forecastOf,
+  heldWords,
+  keyMark,
+  nodeMark,
+  nodeWords,
+  rotationWords,
+  usedWords,
+} from './encryption-words.ts'
+
+type Node = EncryptionKeys['nodes'][number]
 
 const key = {
   fingerprint: 'new',
@@ -8,7 +19,9 @@ const key = {
   firstOn: 0,
   heldBy: 2,
 }
-const node = (name: string, keys: string[] | null) => ({ id: name, name, keys, missing: [] })
+const node = (name: string, keys: string[] | null, more: Partial<Node> = {}): Node => ({
+  ...{ id: name, name, secrets: 'ready', keys, missing: keys && [], ...more },
+})
 const listed = (...nodes: ReturnType<typeof node>[]) => ({
   keys: [],
   unencrypted: { count: 0, atLeast: false },
@@ -22,15 +35,44 @@ test('a key shows how many values it encrypts and which nodes have it', () => {
   expect(usedWords({ ...key, firstOn: 1 })).toBe('Nothing is encrypted with it yet')
   expect(usedWords(key)).toBe('No value needs it')
   expect(heldWords(used, [node('a', []), node('b', []), node('older', null)])).toBe(
-    'all 2 nodes have it; first key',
+    '2 of 3 nodes have it, 1 unknown; first key of 2',
   )
   expect(heldWords({ ...key, firstOn: 1 }, [node('a', []), node('b', []), node('c', [])])).toBe(
     '2 of 3 nodes have it; first key of 1',
   )
   expect(heldWords({ ...key, heldBy: 1 }, [node('a', [])])).toBe('the node has it')
+  expect(heldWords({ ...key, firstOn: 2 }, [node('a', []), node('b', [])])).toBe(
+    'all 2 nodes have it; first key',
+  )
   expect(nodeWords(node('a', ['new', 'old']))).toBe('First key new, also old')
   expect(nodeWords(node('a', []))).toBe('It has no key')
   expect(nodeWords(node('a', null))).toContain('does not tell')
+})
+
+test('a key is marked while a node lacks it, also before it is in use', () => {
+  const [has, lacks] = [node('a', ['old', 'new']), node('b', ['old'], { missing: ['new'] })]
+  const older = node('older', null)
+  const used = { ...key, isInUse: true }
+
+  expect(keyMark(key, [has, has])).toEqual(['paused', 'not in use'])
+  expect(keyMark({ ...key, firstOn: 1 }, [has, has])).toEqual(['scheduled', 'ready'])
+  expect(keyMark({ ...key, heldBy: 1 }, [has, lacks])).toEqual(['missed', 'not on all nodes'])
+  expect(keyMark({ ...key, heldBy: 1 }, [has, older])).toEqual(['missed', 'unknown on nodes'])
+  expect(keyMark(used, [has, has])).toEqual(['completed', 'in use'])
+  expect(keyMark(used, [has, lacks])).toEqual(['failing', 'missing on nodes'])
+  expect(keyMark(used, [has, { ...older, secrets: 'no_key' }])).toEqual(['failing', 'missing on nodes'])
+})
+
+test('a node is marked by the keys that it lacks, and by its state if it does not tell its keys', () => {
+  const older = (secrets: Node['secrets']) => nodeMark(node('older', null, { secrets }))
+
+  expect(nodeMark(node('a', ['old', 'new']))).toEqual(['completed', 'has all keys'])
+  expect(nodeMark(node('a', ['old'], { missing: ['new'] }))).toEqual(['missed', 'lacks new'])
+  expect(nodeMark(node('a', ['new'], { secrets: 'other_key', missing: ['old'] }))[0]).toBe('failing')
+  expect(older('ready')).toEqual(['completed', 'has all keys in use'])
+  expect(older('no_key')).toEqual(['failing', 'has no key'])
+  expect(older('other_key')).toEqual(['failing', 'lacks keys in use'])
+  expect(older(null)).toEqual(['never_ran', 'unknown'])
 })
 
 test('a rotation is harmless only if all nodes have the same first key', () => {

@@ -1,7 +1,9 @@
 /** How keys stand, and what a rotation would do, in words. */
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { EncryptionKeys, KeyRotation } from '../../api/encryption-keys.ts'
+import type { AnyState } from '../../components/state.ts'
 
+type Mark = readonly [state: AnyState, text: string]
 type Key = EncryptionKeys['keys'][number]
 type Node = EncryptionKeys['nodes'][number]
 
@@ -15,17 +17,39 @@ export function usedWords({ isInUse, values, firstOn }: Key): string {
   return firstOn > 0 ? 'Nothing is encrypted with it yet' : 'No value needs it'
 }
 
-/** Which nodes have a key, and which of them encrypt with it; of those that tell their keys. */
-export function heldWords({ firstOn, heldBy }: Key, all: readonly Node[]): string {
-  const nodes = all.filter(({ keys }) => keys !== null).length
+/** Which nodes have a key, and which of them encrypt with it. */
+export function heldWords({ firstOn, heldBy }: Key, nodes: readonly Node[]): string {
+  const { length: count } = nodes
+  const unknown = nodes.filter(({ keys }) => keys === null).length
   const held =
-    heldBy === nodes
-      ? nodes === 1
+    heldBy === count
+      ? count === 1
         ? 'the node has it'
-        : `all ${nodes} nodes have it`
-      : `${heldBy} of ${counted(nodes, 'node')} have it`
-  return firstOn === 0 ? held : firstOn === nodes ? `${held}; first key` : `${held}; first key of ${firstOn}`
+        : `all ${count} nodes have it`
+      : `${heldBy} of ${counted(count, 'node')} have it${unknown === 0 ? '' : `, ${unknown} unknown`}`
+  return firstOn === 0 ? held : firstOn === count ? `${held}; first key` : `${held}; first key of ${firstOn}`
 }
+
+/** What a key is for at present, and whether nodes lack it. */
+export function keyMark({ fingerprint, isInUse, firstOn, heldBy }: Key, nodes: readonly Node[]): Mark {
+  const isMissing = nodes.some(
+    ({ secrets, missing }) => missing?.includes(fingerprint) ?? secrets === 'no_key',
+  )
+  if (isInUse) return isMissing ? ['failing', 'missing on nodes'] : ['completed', 'in use']
+  if (heldBy < nodes.length) return ['missed', isMissing ? 'not on all nodes' : 'unknown on nodes']
+  return firstOn > 0 ? ['scheduled', 'ready'] : ['paused', 'not in use']
+}
+
+/** What a node lacks. It can read secrets all the same as long as no value needs the missing keys. */
+export function nodeMark({ secrets, missing }: Node): Mark {
+  if (secrets === null) return ['never_ran', 'unknown']
+  const isReady = secrets === 'ready'
+  if (missing === null) return isReady ? ['completed', 'has all keys in use'] : ['failing', UNREADY[secrets]]
+  if (missing.length === 0) return ['completed', 'has all keys']
+  return [isReady ? 'missed' : 'failing', `lacks ${missing.join(', ')}`]
+}
+
+const UNREADY = { no_key: 'has no key', other_key: 'lacks keys in use' } as const
 
 /** The keys of a node, in its order. */
 export function nodeWords({ keys }: Node): string {

@@ -109,11 +109,12 @@ export function secretRoutes(app: App): void {
     { schema: keys, config: { access: 'inspect' } },
     async ({ context }): Promise<EncryptionKeys> => {
       const { keys, unencrypted, nodes } = await allEncryptionKeys(context)
-      const shown = nodes.map(({ id, name, keys, missing }) => ({
+      const shown = nodes.map(({ id, name, secrets, keys, missing }) => ({
         id,
         name,
+        secrets,
         keys: keys && [...keys],
-        missing: [...missing],
+        missing: missing && [...missing],
       }))
       return { keys: [...keys], unencrypted, nodes: shown }
     },

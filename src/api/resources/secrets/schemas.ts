@@ -109,13 +109,22 @@ export const EncryptionKeys = z
         z.object({
           id: Uuid,
           name: z.string().describe('Host name and process id.'),
+          secrets: z
+            .enum(['ready', 'no_key', 'other_key'])
+            .nullable()
+            .describe(
+              'Whether the node can read secrets: it has all keys in use, has no key, or lacks keys in use. Null for nodes of a release without secrets.',
+            ),
           keys: z
             .array(Fingerprint)
             .nullable()
             .describe('Keys that the node has, in its order; null for nodes of an older release.'),
           missing: z
             .array(Fingerprint)
-            .describe('Keys in use that the node does not have, as far as is known.'),
+            .nullable()
+            .describe(
+              'Keys that the node does not have: those in use, and those of other live nodes. Null for nodes of an older release.',
+            ),
         }),
       )
       .describe('Live nodes by name, without remote workers.'),
