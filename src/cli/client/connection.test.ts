@@ -66,3 +66,19 @@ test.each([
 
   expect(read).toThrow(expect.objectContaining({ hint: `Set ${right} instead, and unset ${name}.` }))
 })
+
+test.each([
+  [
+    'a flag decides',
+    { ...FLAG, apiKey: 'mine' },
+    { BELFRY_SERVER: 'http://one.example', BELFRY_API_KEY: 'other' },
+  ],
+  [
+    'a profile is named',
+    { profile: 'prod' },
+    { BELFRY_SERVER: 'http://one.example', BELFRY_API_KEY: 'other' },
+  ],
+  ['it is empty', {}, { BELFRY_SERVER: '', BELFRY_API_KEY: '' }],
+] as const)('a variable named after its flag is not refused if %s', (_, flags, env) => {
+  expect(() => connectionFrom(flags, env)).not.toThrow()
+})

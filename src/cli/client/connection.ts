@@ -23,13 +23,16 @@ export interface Connection {
 
 /**
  * Environment variables wrongly named after their flag. Ignoring one would send a command to another server, or without its
- * key.
+ * key, unless a flag decides.
  */
-const MISNAMED = { BELFRY_SERVER: SERVER_VARIABLE, BELFRY_API_KEY: 'BELFRY_KEY' } as const
+const MISNAMED = [
+  { name: 'BELFRY_SERVER', right: SERVER_VARIABLE, flags: ['server', 'profile'] },
+  { name: 'BELFRY_API_KEY', right: 'BELFRY_KEY', flags: ['apiKey', 'token', 'profile'] },
+] as const
 
 export function connectionFrom(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Connection {
-  for (const [name, right] of Object.entries(MISNAMED))
-    if (env[name] !== undefined)
+  for (const { name, right, flags: deciding } of MISNAMED)
+    if ((env[name] ?? '') !== '' && deciding.every((flag) => flags[flag] === undefined))
       throw new CliError(
         `Unknown environment variable ${name}.`,
         `Set ${right} instead, and unset ${name}.`,

@@ -50,11 +50,11 @@ function subscriptionTable(items: readonly Subscription[], now: number): string 
   )
 }
 
-/** One line for each subscription that may have lost events. */
+/** One line for each subscription that may have lost events. Servers of 0.1.0 do not say. */
 const gapLines = (items: readonly Subscription[]): string =>
   items
     .flatMap(({ name, url, gap }) =>
-      gap === null
+      gap == null
         ? []
         : `${c.yellow('!')} ${cut(printable(name ?? url), URL_WIDTH)}: events from ${gap.from} to ${gap.to} may be missing; they were deleted before they were delivered\n`,
     )
