@@ -15,10 +15,10 @@ export function NoRole({ me }: { readonly me: Me }) {
       <h1>You have no access yet</h1>
       <p>
         You are signed in as <strong>{name}</strong>, but no project has given you or one of your groups a
-        role. Ask an administrator of Belfry to add you:
+        role. Ask an admin of Belfry to add you:
       </p>
       <CodeBlock
-        label="Command for the administrator"
+        label="Command for the admin"
         text={`belfry member add ${me.email ?? '--group GROUP'} --role viewer`}
       />
       {me.email === null && (

@@ -217,7 +217,7 @@ export const TASK_FIELDS = {
             help: 'Maximum age of missed occurrences that run',
             isRare: true,
           },
-          label: 'Maximum age if missed',
+          label: 'Maximum age of missed occurrences',
         },
         cap: {
           kind: integer(1, 10_000),
@@ -259,7 +259,7 @@ export const TASK_FIELDS = {
     label: 'If the worker dies',
   },
   circuitBreaker: {
-    kind: { type: 'boolean', words: { true: 'Wait until it responds again', false: 'Keep trying' } },
+    kind: { type: 'boolean', words: { true: 'Wait for it to recover', false: 'Keep calling it' } },
     default: true,
     unstored: true,
     about: 'trouble',
@@ -271,7 +271,7 @@ export const TASK_FIELDS = {
       help: 'Wait while the circuit of the target is open',
       isRare: true,
     },
-    label: 'If the server that it calls is down',
+    label: 'If the target is down',
   },
   queue: {
     kind: {

@@ -1,4 +1,4 @@
-/** Lists people who have signed in, and signs them out, for administrators. */
+/** Lists people who have signed in, and signs them out, for admins. */
 import { Refusal } from '../../core/errors.ts'
 import { findPerson, listPeople, type PersonRow } from '../../store/access/people.ts'
 import { recordChange } from '../audit-log/record-change.ts'

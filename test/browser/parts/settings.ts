@@ -132,8 +132,8 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
       await list.getByText(id).waitFor({ state: 'detached' })
     }
-    await revoke(body.items[0], 'are signed with the other secret alone')
-    await revoke(body.items[1], 'are not signed any more')
+    await revoke(body.items[0], 'are signed with the other secret only')
+    await revoke(body.items[1], 'are no longer signed')
     await page.getByText('No signing secrets yet').waitFor()
 
     expect([first, second]).toEqual([expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)])
@@ -158,7 +158,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     const result = page.getByRole('dialog', { name: 'Encryption key rotated' })
 
     await result.getByText(`0 values were encrypted with the key ${keys[0].fingerprint}.`).waitFor()
-    await result.getByText('No key became unused.').waitFor()
+    await result.getByText('This rotation did not free any key for removal.').waitFor()
     await result.getByRole('button', { name: 'Done' }).click()
     await node.request('DELETE', '/v1/secrets/SEALED')
   })

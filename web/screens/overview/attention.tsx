@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { REFUSED_WORDS } from '../../../src/core/ledger/refusal-report.ts'
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
+import { counted } from '../../components/count-words.ts'
 import { inOnePiece } from '../../components/duration-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import type { AnyState } from '../../components/state.ts'
@@ -47,7 +48,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       {runs.late.count > 0 && (
         <Item state="pending">
           <Link to="/runs" search={{ state: 'pending' }}>
-            {count(runs.late)} {runs.late.count === 1 ? 'run is' : 'runs are'} overdue
+            {count(runs.late)} {runs.late.count === 1 ? 'run is' : 'runs are'} late
           </Link>
           {runs.late.oldestDueAt && (
             <>
@@ -76,7 +77,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       {lastDay.missed > 0 && (
         <Item state="missed">
           <Link to="/runs" search={{ state: 'skipped', since: '24h' }}>
-            {lastDay.missed} occurrences were missed
+            {counted(lastDay.missed, 'occurrence was', 'occurrences were')} missed
           </Link>{' '}
           in the last 24 hours: no scheduler was watching when they came due
         </Item>
@@ -120,8 +121,8 @@ export function Attention({ stats }: { readonly stats: Stats }) {
 const timesInARow = ({ count, atLeast }: { readonly count: number; readonly atLeast: boolean }): string =>
   count === 1 && !atLeast ? 'once' : `${atLeast ? 'at least ' : ''}${formatCount(count)} times in a row`
 
-/** Rows that PostgreSQL rejects: nothing else waits for them, but somebody has to look at them. */
-function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['refused'] }) {
+/** Rows that PostgreSQL rejects: nothing else waits for them, but an operator must examine them. */
+function Refused({ refused: { items, ...total } }: { readonly refused: Stats['refused'] }) {
   return (
     <>
       {items.map(({ operation, taskId, taskName, runId, error, since }) => (
@@ -137,13 +138,13 @@ function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['
           {REFUSED_WORDS[operation]}, since <Instant at={since} precision="second" />: {error}
         </Item>
       ))}
-      {counted.count > items.length && <Item state="failing">{count(counted)} rejected writes in total</Item>}
+      {total.count > items.length && <Item state="failing">{count(total)} rejected writes in total</Item>}
     </>
   )
 }
 
 /** Targets with an open circuit: their runs wait. */
-function Circuits({ circuits: { items, ...counted } }: { readonly circuits: Stats['circuits'] }) {
+function Circuits({ circuits: { items, ...total } }: { readonly circuits: Stats['circuits'] }) {
   return (
     <>
       {items.map(({ target, since, error }) => (
@@ -156,10 +157,10 @@ function Circuits({ circuits: { items, ...counted } }: { readonly circuits: Stat
           {error && `: ${error.message}`}
         </Item>
       ))}
-      {counted.count > items.length && (
+      {total.count > items.length && (
         <Item state="pending">
           <Link to="/targets" search={{ state: 'circuit_open' }}>
-            {count(counted)} targets do not respond in total
+            {count(total)} targets do not respond in total
           </Link>
         </Item>
       )}

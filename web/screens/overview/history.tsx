@@ -23,7 +23,7 @@ export function History({ minutes }: { readonly minutes: Steps }) {
   const steps = range === '1h' ? minutes : (data?.steps ?? [])
   return (
     <>
-      <Panel title={`Finished runs, ${RANGE_WORDS[range]}`} aside={<Ranges chosen={range} />}>
+      <Panel title={`Ended runs, ${RANGE_WORDS[range]}`} aside={<Ranges chosen={range} />}>
         {error && !data ? <Failure error={error} /> : <ThroughputChart steps={steps} range={range} />}
       </Panel>
       <Panel title={`Lateness, ${RANGE_WORDS[range]}`}>

@@ -59,7 +59,7 @@ export function ThroughputChart({ steps, range }: ThroughputChartProps) {
       </div>
       <Bars
         bars={bars}
-        label={`Finished runs, ${RANGE_WORDS[range]}: ${said}`}
+        label={`Ended runs, ${RANGE_WORDS[range]}: ${said}`}
         axis={<Axis steps={steps} range={range} />}
       />
     </>

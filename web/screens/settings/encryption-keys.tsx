@@ -71,7 +71,7 @@ function NodeState({ node }: { readonly node: Listed['nodes'][number] }) {
   )
 }
 
-/** What to do in which order; all but one of the steps happen on the nodes. */
+/** The steps in their order. All but one are taken on the nodes. */
 function Replacing({ listed }: { readonly listed: Listed }) {
   const isAdmin = useMay()('installation')
   const [isAsked, setAsked] = useState(false)
@@ -88,7 +88,7 @@ function Replacing({ listed }: { readonly listed: Listed }) {
             <code>--secrets-key-file</code>.
           </li>
           <li>Make it the first key on all nodes. New values are encrypted with it.</li>
-          <li>Rotate: everything else is encrypted with it, while runs continue.</li>
+          <li>Rotate: Belfry re-encrypts all existing values with it. Runs continue.</li>
           <li>Remove the old key from all nodes, and keep a backup of the new one.</li>
         </ol>
         {plain !== null && <p>{plain}</p>}

@@ -46,7 +46,7 @@ test('a key shows how many values it encrypts and which nodes have it', () => {
   )
   expect(nodeWords(node('a', ['new', 'old']))).toBe('First key new, also old')
   expect(nodeWords(node('a', []))).toBe('It has no key')
-  expect(nodeWords(node('a', null))).toContain('does not tell')
+  expect(nodeWords(node('a', null))).toBe('Keys unknown: older release')
 })
 
 test('a key is marked while a node lacks it, also before it is in use', () => {
@@ -57,13 +57,13 @@ test('a key is marked while a node lacks it, also before it is in use', () => {
   expect(keyMark(key, [has, has])).toEqual(['paused', 'not in use'])
   expect(keyMark({ ...key, firstOn: 1 }, [has, has])).toEqual(['scheduled', 'ready'])
   expect(keyMark({ ...key, heldBy: 1 }, [has, lacks])).toEqual(['missed', 'not on all nodes'])
-  expect(keyMark({ ...key, heldBy: 1 }, [has, older])).toEqual(['missed', 'unknown on nodes'])
+  expect(keyMark({ ...key, heldBy: 1 }, [has, older])).toEqual(['missed', 'unknown for some nodes'])
   expect(keyMark(used, [has, has])).toEqual(['completed', 'in use'])
   expect(keyMark(used, [has, lacks])).toEqual(['failing', 'missing on nodes'])
   expect(keyMark(used, [has, { ...older, secrets: 'no_key' }])).toEqual(['failing', 'missing on nodes'])
 })
 
-test('a node is marked by the keys that it lacks, and by its state if it does not tell its keys', () => {
+test('a node is marked by the keys that it lacks, and by its state if it does not report its keys', () => {
   const older = (secrets: Node['secrets']) => nodeMark(node('older', null, { secrets }))
 
   expect(nodeMark(node('a', ['old', 'new']))).toEqual(['completed', 'has all keys'])
@@ -85,17 +85,20 @@ test('a rotation is harmless only if all nodes have the same first key', () => {
   expect(torn).toMatchObject({ isHarmful: true })
   expect(torn.effects[0]).toContain('different first keys: new, old')
   expect(lacking.isHarmful).toBe(true)
-  expect(lacking.effects[1]).toContain('Not all nodes have the key: b.')
-  expect(lacking.effects[2]).toContain('it is not known which keys they have: c.')
+  expect(lacking.effects[1]).toContain('This node lacks the key: b. It could no longer read secrets.')
+  expect(lacking.effects[2]).toContain('This node runs an older release, which does not report keys: c.')
 })
 
 test('the result of a rotation names keys that can be removed and counts unreadable values', () => {
   expect(rotationWords({ key: 'new', encrypted: 1, unreadable: 2, retired: ['old'] })).toEqual([
     '1 value was encrypted with the key new.',
-    expect.stringContaining('2 values could not be read'),
+    '2 values could not be decrypted and were not changed. The node lacks their keys, or they are damaged.',
     'No longer in use: old. Remove it from all nodes.',
   ])
+  expect(rotationWords({ key: 'new', encrypted: 0, unreadable: 1, retired: [] })[1]).toBe(
+    '1 value could not be decrypted and was not changed. The node lacks its key, or it is damaged.',
+  )
   expect(rotationWords({ key: 'new', encrypted: 0, unreadable: 0, retired: [] })[1]).toBe(
-    'No key became unused.',
+    'This rotation did not free any key for removal.',
   )
 })

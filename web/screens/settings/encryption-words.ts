@@ -1,14 +1,11 @@
-/** How keys stand, and what a rotation would do, in words. */
-import { formatCount } from '../../../src/core/words/time.ts'
+/** The state of keys, and the effects of a rotation, in words. */
 import type { EncryptionKeys, KeyRotation } from '../../api/encryption-keys.ts'
+import { counted } from '../../components/count-words.ts'
 import type { AnyState } from '../../components/state.ts'
 
 type Mark = readonly [state: AnyState, text: string]
 type Key = EncryptionKeys['keys'][number]
 type Node = EncryptionKeys['nodes'][number]
-
-const counted = (count: number, one: string, many = `${one}s`) =>
-  `${formatCount(count)} ${count === 1 ? one : many}`
 
 /** How much is encrypted with a key. */
 export function usedWords({ isInUse, values, firstOn }: Key): string {
@@ -30,17 +27,17 @@ export function heldWords({ firstOn, heldBy }: Key, nodes: readonly Node[]): str
   return firstOn === 0 ? held : firstOn === count ? `${held}; first key` : `${held}; first key of ${firstOn}`
 }
 
-/** What a key is for at present, and whether nodes lack it. */
+/** Whether a key is in use, and whether nodes lack it. */
 export function keyMark({ fingerprint, isInUse, firstOn, heldBy }: Key, nodes: readonly Node[]): Mark {
   const isMissing = nodes.some(
     ({ secrets, missing }) => missing?.includes(fingerprint) ?? secrets === 'no_key',
   )
   if (isInUse) return isMissing ? ['failing', 'missing on nodes'] : ['completed', 'in use']
-  if (heldBy < nodes.length) return ['missed', isMissing ? 'not on all nodes' : 'unknown on nodes']
+  if (heldBy < nodes.length) return ['missed', isMissing ? 'not on all nodes' : 'unknown for some nodes']
   return firstOn > 0 ? ['scheduled', 'ready'] : ['paused', 'not in use']
 }
 
-/** What a node lacks. It can read secrets all the same as long as no value needs the missing keys. */
+/** What a node lacks. It can still read secrets while no value needs the missing keys. */
 export function nodeMark({ secrets, missing }: Node): Mark {
   if (secrets === null) return ['never_ran', 'unknown']
   const isReady = secrets === 'ready'
@@ -53,7 +50,7 @@ const UNREADY = { no_key: 'has no key', other_key: 'lacks keys in use' } as cons
 
 /** The keys of a node, in its order. */
 export function nodeWords({ keys }: Node): string {
-  if (keys === null) return 'Its release does not tell which keys it has'
+  if (keys === null) return 'Keys unknown: older release'
   const [first, ...others] = keys
   if (first === undefined) return 'It has no key'
   return others.length === 0 ? `Key ${first}` : `First key ${first}, also ${others.join(', ')}`
@@ -65,7 +62,7 @@ export const unencryptedWords = ({ unencrypted: { count } }: EncryptionKeys): st
     ? null
     : `${counted(count, 'signing secret is', 'signing secrets are')} stored unencrypted, until all nodes have the key.`
 
-/** What a rotation would come to, and whether something is in its way. */
+/** The effects of a rotation, and whether it could do harm. */
 export interface RotationForecast {
   readonly effects: readonly string[]
   readonly isHarmful: boolean
@@ -81,32 +78,36 @@ export function forecastOf({ nodes }: EncryptionKeys): RotationForecast {
     effects: [
       firsts.length === 1
         ? `All secrets of all projects, signing secrets included, are encrypted with the key ${first}.`
-        : `Nodes have different first keys: ${firsts.join(', ')}. All secrets are encrypted with that of the node that answers. Make one key the first on all nodes before.`,
+        : `Nodes have different first keys: ${firsts.join(', ')}. The rotation uses the first key of whichever node handles the request. First make the same key the first on all nodes.`,
       ...(lacking.length === 0
         ? []
         : [
-            `Not all nodes have the key: ${namesOf(lacking)}. ${lacking.length === 1 ? 'It' : 'They'} would not be able to read secrets. Add the key to all nodes before.`,
+            `${lacking.length === 1 ? 'This node lacks' : 'These nodes lack'} the key: ${namesOf(lacking)}. ${lacking.length === 1 ? 'It' : 'They'} could no longer read secrets. Add the key there first.`,
           ]),
       ...(unknown.length === 0
         ? []
-        : [`Of nodes of an older release, it is not known which keys they have: ${namesOf(unknown)}.`]),
+        : [
+            `${unknown.length === 1 ? 'This node runs' : 'These nodes run'} an older release, which does not report keys: ${namesOf(unknown)}.`,
+          ]),
       ...(firsts.length === 1 && lacking.length + unknown.length === 0 ? ['All nodes have the key.'] : []),
-      'Runs continue meanwhile.',
+      'Runs continue during the rotation.',
       'Keys that are no longer in use can then be removed from the nodes.',
     ],
     isHarmful: firsts.length !== 1 || lacking.length + unknown.length > 0,
   }
 }
 
-/** What a rotation came to, a line each. */
+/** The results of a rotation, one per line. */
 export const rotationWords = ({ key, encrypted, unreadable, retired }: KeyRotation): readonly string[] => [
   `${counted(encrypted, 'value was', 'values were')} encrypted with the key ${key}.`,
   ...(unreadable === 0
     ? []
     : [
-        `${counted(unreadable, 'value', 'values')} could not be read and stayed as before: the node that answered does not have the key, or they are damaged.`,
+        unreadable === 1
+          ? '1 value could not be decrypted and was not changed. The node lacks its key, or it is damaged.'
+          : `${counted(unreadable, 'value')} could not be decrypted and were not changed. The node lacks their keys, or they are damaged.`,
       ]),
   retired.length === 0
-    ? 'No key became unused.'
+    ? 'This rotation did not free any key for removal.'
     : `No longer in use: ${retired.join(', ')}. Remove ${retired.length === 1 ? 'it' : 'them'} from all nodes.`,
 ]

@@ -100,8 +100,8 @@ export function MemberPanel({ scope, member, onClose }: MemberPanelProps) {
             pointer={`/${kind}`}
             description={
               kind === 'email'
-                ? 'As the identity provider has verified it.'
-                : 'As the identity provider names it in the groups claim.'
+                ? 'The address that the identity provider has verified.'
+                : 'The name of the group in the groups claim of the identity provider.'
             }
             placeholder={kind === 'email' ? 'ada@example.com' : 'platform'}
             maxLength={320}

@@ -86,11 +86,11 @@ function RemoveMember({ scope, member, onClose, onRemoved }: RemoveMemberProps) 
       onClose={onClose}
       effects={[
         member.email === null
-          ? 'Everyone in this group loses this role within two seconds, also those who are signed in.'
+          ? 'Everyone in this group loses this role within two seconds, even those who are signed in.'
           : 'The person loses this role within two seconds, even while signed in.',
         scope === 'project'
-          ? 'Roles that other members or the installation give them stay.'
-          : 'Roles that they have in single projects stay.',
+          ? 'Their roles from other groups or from the installation are not affected.'
+          : 'Their roles in individual projects are not affected.',
       ]}
       twin={{ method: 'DELETE', path: `${MEMBER_PATHS[scope]}/${member.id}` }}
       command={`belfry member remove ${member.id}${scope === 'installation' ? ' --installation' : ''}`}

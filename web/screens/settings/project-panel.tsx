@@ -24,7 +24,7 @@ export function ProjectPanel({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
       kept={kept}
       isReady={name !== ''}
-      effects={['Tasks, queues, workers and keys of a project are invisible in all others.']}
+      effects={['Tasks, queues, workers and keys of a project are not visible in other projects.']}
       twin={{ method: 'POST', path: '/v1/projects', body: { name } }}
       command={`belfry project create ${name}`}
       button="Create project"

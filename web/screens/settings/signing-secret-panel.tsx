@@ -30,8 +30,8 @@ export function SigningSecretPanel({ onClose }: { readonly onClose: () => void }
       onClose={onClose}
       kept={kept}
       effects={[
-        `It signs ${requestsTo(origin)}, within five seconds.`,
-        'A secret that is in use already goes on signing, too; at most two can be in use.',
+        `Within five seconds, it signs ${requestsTo(origin)}.`,
+        'An existing secret continues to sign as well. At most two secrets can be in use.',
         'The secret is shown once, in the next step.',
       ]}
       twin={{ method: 'POST', path: SIGNING_SECRETS_PATH, body: input }}
@@ -57,7 +57,7 @@ export function SigningSecretPanel({ onClose }: { readonly onClose: () => void }
   )
 }
 
-/** A secret that was just made. */
+/** Shows a new secret. */
 export function NewSecret({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
   return (
     <ShownOnce

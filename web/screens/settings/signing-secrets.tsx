@@ -88,7 +88,7 @@ interface SecretDialogProps {
   readonly onClose: () => void
 }
 
-/** How long the one before goes on signing, unless somebody says otherwise. */
+/** How long the previous secret continues to sign by default. */
 const KEEP = '1d'
 
 function RotateSecret({ secret: { origin }, onClose }: SecretDialogProps) {
@@ -145,7 +145,7 @@ function RevokeSecret({ secret, all, onClose }: RevokeSecretProps) {
       onClose={onClose}
       effects={[
         `Within five seconds, ${afterRevoking(secret, all)}`,
-        'Receivers that only know this secret refuse requests from then on. It cannot be restored.',
+        'Receivers that verify with this secret only will reject requests. The secret cannot be restored.',
       ]}
       twin={{ method: 'DELETE', path: `${SIGNING_SECRETS_PATH}/${id}` }}
       command={`belfry signing-secret revoke ${id}`}

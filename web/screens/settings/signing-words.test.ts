@@ -14,13 +14,13 @@ test('revoking a secret shows whether requests are then signed, and with which s
   const other = { ...bound, id: '3' }
 
   expect(afterRevoking(bound, [project, bound, other])).toBe(
-    'requests to https://hooks.example.com are signed with the other secret alone.',
+    'requests to https://hooks.example.com are signed with the other secret only.',
   )
   expect(afterRevoking(bound, [project, bound])).toBe(
     'requests to https://hooks.example.com are signed with the secrets of the project again.',
   )
-  expect(afterRevoking(bound, [bound])).toBe('requests to https://hooks.example.com are not signed any more.')
+  expect(afterRevoking(bound, [bound])).toBe('requests to https://hooks.example.com are no longer signed.')
   expect(afterRevoking(project, [project, bound])).toBe(
-    'requests to all origins without their own secrets are not signed any more.',
+    'requests to all origins without their own secrets are no longer signed.',
   )
 })

@@ -12,7 +12,7 @@ export const requestsTo = (origin: string | null): string =>
 export function afterRevoking({ id, origin }: SigningSecret, all: readonly SigningSecret[]): string {
   const isLeft = (of: string | null) => all.some((other) => other.id !== id && other.origin === of)
   const what = requestsTo(origin)
-  if (isLeft(origin)) return `${what} are signed with the other secret alone.`
+  if (isLeft(origin)) return `${what} are signed with the other secret only.`
   if (origin !== null && isLeft(null)) return `${what} are signed with the secrets of the project again.`
-  return `${what} are not signed any more.`
+  return `${what} are no longer signed.`
 }

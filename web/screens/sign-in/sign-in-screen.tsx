@@ -81,7 +81,7 @@ function KeyForm({ path, isOnlyWay }: KeyFormProps) {
     <form className={classes.form} onSubmit={(event) => void go(event)} noValidate>
       <PasswordInput
         label="API key"
-        description="Begins with bf_. An administrator can create one: belfry key create"
+        description="Begins with bf_. An admin can create one: belfry key create"
         autoComplete="current-password"
         autoFocus={isOnlyWay}
         value={key}

@@ -33,7 +33,7 @@ function otherRate({ target, rate }: Target): string {
   const isOfPattern = rate.pattern !== null && rate.pattern !== target
   return isOfPattern
     ? `All nodes together start up to ${rate.limit} (set for ${rate.pattern}).`
-    : 'Calls start as soon as there is room.'
+    : 'Calls start as soon as the limit allows.'
 }
 
 /** Sets the concurrency and rate limits of a target. */

@@ -34,7 +34,7 @@ export function PausePanel({ target, onClose }: PanelProps) {
         target.underWay === 1
           ? 'The call in progress continues.'
           : `${target.underWay === 0 ? 'No' : target.underWay} calls are in progress${target.underWay === 0 ? '.' : '; they continue.'}`,
-        `${waitingWords(target)} runs are waiting now.`,
+        `${waitingWords(target)} ${target.waiting === 1 ? 'run is' : 'runs are'} waiting now.`,
       ]}
       twin={{ method: 'POST', path: pathOfTarget(name, '/pause'), body }}
       command={shellLine([['belfry', 'target', 'pause', name], ...flags])}

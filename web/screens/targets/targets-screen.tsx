@@ -49,7 +49,7 @@ function NoTargets({ isFiltered }: { readonly isFiltered: boolean }) {
       </Link>
     </Nothing>
   ) : (
-    <Nothing words="No targets yet. The servers that tasks call appear here for 10 minutes after the last call, and as long as they have settings." />
+    <Nothing words="No targets yet. The servers that tasks call appear here for 10 minutes after the last call, or while they have settings." />
   )
 }
 

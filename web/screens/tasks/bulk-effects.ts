@@ -1,6 +1,6 @@
 /** Describes the consequences of a bulk action in numbers. */
-import { formatCount } from '../../../src/core/words/time.ts'
 import type { Task } from '../../api/wire.ts'
+import { counted } from '../../components/count-words.ts'
 import type { BulkAct } from './bulk-acts.ts'
 
 export function bulkEffects(act: BulkAct, tasks: readonly Task[]): string[] {
@@ -9,13 +9,19 @@ export function bulkEffects(act: BulkAct, tasks: readonly Task[]): string[] {
     case 'delete':
       return [
         'They no longer run. Past runs stay in the history. This cannot be undone.',
-        active === 0 ? 'They have no active runs.' : `${formatCount(active)} active runs will be cancelled.`,
+        active === 0 ? 'They have no active runs.' : `${counted(active, 'active run')} will be cancelled.`,
       ]
-    case 'pause':
+    case 'pause': {
+      const upcoming = tasks.filter(({ nextFireAt }) => nextFireAt !== null).length
       return [
-        `${formatCount(tasks.filter(({ nextFireAt }) => nextFireAt !== null).length)} of them have upcoming occurrences, which do not run until the task is resumed.`,
-        active === 0 ? 'They have no active runs.' : `${formatCount(active)} active runs continue.`,
+        upcoming === 0
+          ? 'They have no upcoming occurrences.'
+          : `Upcoming occurrences of ${counted(upcoming, 'task')} do not run until ${upcoming === 1 ? 'it is' : 'they are'} resumed.`,
+        active === 0
+          ? 'They have no active runs.'
+          : `${counted(active, 'active run continues', 'active runs continue')}.`,
       ]
+    }
     case 'resume':
       return [
         'They run on schedule again. Occurrences during the pause are recorded as skipped and do not run.',
@@ -23,10 +29,12 @@ export function bulkEffects(act: BulkAct, tasks: readonly Task[]): string[] {
     case 'run': {
       const blocked = tasks.filter(({ openRun, overlap }) => openRun !== null && overlap === 'skip').length
       return [
-        `${formatCount(tasks.length - blocked)} runs start immediately, in addition to the schedules.`,
+        `${counted(tasks.length - blocked, 'run starts', 'runs start')} immediately, in addition to the schedules.`,
         ...(blocked === 0
           ? []
-          : [`${formatCount(blocked)} will be refused: a run is active, and the overlap policy is skip.`]),
+          : [
+              `${counted(blocked, 'task is', 'tasks are')} refused: a run is active, and the overlap policy is skip.`,
+            ]),
       ]
     }
   }

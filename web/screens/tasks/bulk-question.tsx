@@ -4,6 +4,7 @@ import { useRef, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { MOST_MATCHED } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
+import { counted } from '../../components/count-words.ts'
 import classes from '../../components/delete-task.module.css'
 import { Dialog } from '../../components/dialog.tsx'
 import { CodeBlock } from '../../components/panel.tsx'
@@ -50,7 +51,7 @@ export function BulkQuestion({ act, tasks, leftOut, isCut, onClose, onDone }: Bu
           {bulkEffects(act, tasks).map((line) => (
             <li key={line}>{line}</li>
           ))}
-          {leftOut > 0 && <li>{formatCount(leftOut)} selected tasks are not affected.</li>}
+          {leftOut > 0 && <li>{counted(leftOut, 'selected task is', 'selected tasks are')} not affected.</li>}
           {isCut && (
             <li>
               More than {formatCount(MOST_MATCHED)} tasks match. Only the newest are selected; the others are
