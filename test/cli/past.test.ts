@@ -79,17 +79,20 @@ test('a backfill is counted by a dry run, started, and awaited', async () => {
   const dry = await belfry('task', 'backfill', 'filled', ...range, '--dry-run')
   const done = await belfry('task', 'backfill', 'filled', ...range, '--wait')
   const nothing = await belfry('task', 'backfill', 'filled', ...range, '--dry-run', '--field', 'runs')
+  const oneDay = ['--from', '2026-01-01T00:00:00Z', '--to', '2026-01-02T00:00:00Z', '--dry-run']
+  const again = await belfry('task', 'backfill', 'filled', ...oneDay)
   const wrong = await belfry('task', 'backfill', 'filled', ...range, '--rate', '10/d')
 
   expect(dry.stdout).toBe(
-    '3 runs for 3 occurrences; 0 do not need a run\n  2026-01-01T09:00:00.000Z\n  2026-01-02T09:00:00.000Z\n  2026-01-03T09:00:00.000Z\n',
+    '3 runs for 3 occurrences\n  2026-01-01T09:00:00.000Z\n  2026-01-02T09:00:00.000Z\n  2026-01-03T09:00:00.000Z\n',
   )
   expect(done.stdout).toMatch(
-    /^✓ task filled: backfill completed; 3 runs, 3 completed, 0 failed, 0 cancelled; 0 did not need a run\n/,
+    /^✓ task filled: backfill completed; 3 runs, 3 completed, 0 failed, 0 cancelled\n/,
   )
   expect(done.stderr).toMatch(/^0 of 3 occurrences\n/)
   expect(done.code).toBe(0)
   expect(nothing.stdout).toBe('0\n')
+  expect(again.stdout).toBe('0 runs for 1 occurrence; no run needed for 1\n')
   expect(wrong.code).toBe(2)
   expect(wrong.stderr).toContain('10/s, 100/m or 1000/h')
 })

@@ -6,7 +6,7 @@ import type { LineProblem } from '../../core/crontab/parse-crontab.ts'
 import { formatDistance, formatInstant } from '../../core/words/time.ts'
 import { onStdout as c } from '../terminal.ts'
 import { theLabels } from './label-words.ts'
-import { cut, printable, table } from './printed.ts'
+import { counted, cut, printable, table } from './printed.ts'
 
 const NAME_WIDTH = 28
 const WHEN_WIDTH = 44
@@ -44,9 +44,6 @@ export interface CrontabPlan {
     readonly name: string | null
   }[]
 }
-
-export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
-  `${count} ${count === 1 ? noun : plural}`
 
 const CHANGES = { create: 'new', update: 'changed', none: 'unchanged' } as const
 

@@ -60,7 +60,7 @@ export async function downloadInto(
   }
   if (hash.digest('hex') !== sha256)
     throw new CliError(
-      'The download is damaged: its SHA-256 is not that of the file.',
+      'The download is damaged: its SHA-256 does not match the file.',
       'Download it again.',
       EXIT.failed,
     )

@@ -38,6 +38,10 @@ export function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
+/** `1 task`, `2 tasks`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`
+
 /** Formats columns under headings, each as wide as its widest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>

@@ -8,12 +8,12 @@ Examples:
 `
 
 const CRONTAB_HELP = `
-Shows what was understood and asks before it creates anything. Each job becomes a task that runs
-/bin/sh -c COMMAND (or the SHELL of the crontab) on a worker whose operator allows that shell. It
-behaves as under cron: no retries, runs may overlap, missed occurrences are skipped. Importing the
-same crontab again changes nothing; a changed line changes its task.
+Shows how each line is interpreted, and asks for confirmation before creating tasks. Each job
+becomes a task that runs /bin/sh -c COMMAND (or the SHELL of the crontab) on a worker whose operator
+allows that shell. It behaves as under cron: no retries, runs may overlap, missed occurrences are
+skipped. Importing the same crontab again changes nothing; a changed line changes its task.
 
-Until you remove them, the lines of the crontab run too. To avoid running jobs twice, import with
+cron continues to run these lines until you remove them. To avoid running jobs twice, import with
 --paused, disable the crontab, then resume the tasks.
 
 Examples:

@@ -31,8 +31,8 @@ Examples:
 `
 
 const LIST_HELP = `
-Keys of the project, and of the installation if your key is one of its admins. The key itself is
-shown only when it is created.
+Lists the keys of the project. Admins of the installation also see the keys of the installation.
+The key itself is shown only when it is created.
 
 Examples:
   belfry key list

@@ -44,7 +44,7 @@ Examples:
 
 const ROTATE_HELP = `
 Encrypts all secrets with the first key of the server. Every node must already have this key: first
-add it to BELFRY_SECRETS_KEY or --secrets-key-file on all nodes, then move it to the first place.
+add it to BELFRY_SECRETS_KEY or --secrets-key-file on all nodes, then make it the first key.
 
 Examples:
   belfry secret make-key >> secrets.key

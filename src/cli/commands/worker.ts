@@ -18,8 +18,8 @@ const OWN_SETTINGS: readonly ConfigKey[] = CONFIG_KEYS.filter(
 const HELP = `
 ${settingNames('Programs and networks (see docs/reference/configuration.md)', OWN_SETTINGS.filter(isHidden))}
 
-A worker needs no database and opens no port. It runs programs, makes calls of tasks that require one
-of its labels, and runs handlers. It has the labels os, arch and host.
+A worker needs no database and opens no port. It runs programs and handlers, and makes calls for
+tasks that require at least one of its labels. It has the labels os, arch and host.
 
 Examples:
   belfry key create --name fleet --role worker

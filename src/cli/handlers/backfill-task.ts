@@ -3,6 +3,7 @@ import type { Backfill, BackfillPreview } from '../../api/resources/backfills/sc
 import { findTask, titleOf } from '../client/find-task.ts'
 import { readNumber } from '../client/flag-values.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
+import { counted } from '../client/printed.ts'
 import type { Server } from '../client/server.ts'
 import { untilEnded } from '../client/until-ended.ts'
 import { EXIT } from '../exit.ts'
@@ -65,9 +66,11 @@ function progressText({
   return [`${occurrences - remaining} of ${occurrences} occurrences`, ...counts].join(', ')
 }
 
+const needless = (occurrences: number) => (occurrences === 0 ? '' : `; no run needed for ${occurrences}`)
+
 function previewText({ occurrences, runs, passedOver, first }: BackfillPreview): string {
   const lines = [
-    `${runs} runs for ${occurrences} occurrences; ${passedOver} do not need a run`,
+    `${counted(runs, 'run')} for ${counted(occurrences, 'occurrence')}${needless(passedOver)}`,
     ...first.map((at) => `  ${at}`),
     ...(runs > first.length ? [`  … and ${runs - first.length} more`] : []),
   ]
@@ -77,8 +80,13 @@ function previewText({ occurrences, runs, passedOver, first }: BackfillPreview):
 function backfillText(title: string, backfill: Backfill): string {
   const { id, state, occurrences, passedOver, started, completed, failed, cancelled } = backfill
   if (state === 'running')
-    return `${c.green('✓')} task ${title}: ${occurrences} occurrences are being backfilled\n  id  ${id}\n`
-  const mark = failed > 0 || state === 'cancelled' ? c.red('✗') : c.green('✓')
-  const words = [`${started} runs`, `${completed} completed`, `${failed} failed`, `${cancelled} cancelled`]
-  return `${mark} task ${title}: backfill ${state}; ${words.join(', ')}; ${passedOver} did not need a run\n  id  ${id}\n`
+    return `${c.green('✓')} task ${title}: ${counted(occurrences, 'occurrence is', 'occurrences are')} being backfilled\n  id  ${id}\n`
+  const mark = failed > 0 || state === 'cancelled' ? c.red('✕') : c.green('✓')
+  const words = [
+    counted(started, 'run'),
+    `${completed} completed`,
+    `${failed} failed`,
+    `${cancelled} cancelled`,
+  ]
+  return `${mark} task ${title}: backfill ${state}; ${words.join(', ')}${needless(passedOver)}\n  id  ${id}\n`
 }

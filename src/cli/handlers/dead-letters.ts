@@ -15,7 +15,7 @@ import { findRunId } from '../client/id-prefix.ts'
 import { instantAgo } from '../client/instant-flag.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit } from '../client/pages.ts'
-import { cut, printable, table } from '../client/printed.ts'
+import { counted, cut, printable, table } from '../client/printed.ts'
 import { namingAll } from '../client/refusal.ts'
 import { queryOf, type Server } from '../client/server.ts'
 import { untilEnded } from '../client/until-ended.ts'
@@ -112,7 +112,7 @@ export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {
   give(dismissed, flags, () => {
     const [mark, words] = dryRun ? ['', 'would be dismissed'] : [`${c.green('✓')} `, 'dismissed']
     const more = dismissed.isComplete ? '' : '; there may be more, so repeat the command'
-    return `${mark}${dismissed.count} dead letters ${words}${more}\n`
+    return `${mark}${counted(dismissed.count, 'dead letter')} ${words}${more}\n`
   })
 }
 
@@ -131,8 +131,10 @@ async function filterOf(server: Server, flags: WhichFlags) {
 }
 
 function forecastText({ count, endedTasks, isComplete }: z.output<typeof RedriveForecast>): string {
-  const ended = endedTasks === 0 ? '' : `; ${endedTasks} cannot be rerun because their tasks have ended`
-  return `${isComplete ? '' : 'more than '}${count} dead letters would be rerun${ended}\n`
+  const letters = `${isComplete ? '' : 'more than '}${counted(count, 'dead letter')}`
+  if (endedTasks === 0) return `${letters} would be rerun\n`
+  const whose = endedTasks === 1 ? 'its task has' : 'their tasks have'
+  return `${letters} match${count === 1 ? 'es' : ''}; ${endedTasks} cannot be rerun because ${whose} ended\n`
 }
 
 function redriveText({ id, state, rate, redriven, refused }: Redrive): string {

@@ -2,7 +2,7 @@
 import type { EncryptionKeys, KeyRotation } from '../../api/resources/secrets/schemas.ts'
 import { newKey } from '../../core/secret/key-ring.ts'
 import { type ClientFlags, give, remark, serverFrom, write } from '../client/output.ts'
-import { printable, table } from '../client/printed.ts'
+import { counted, printable, table } from '../client/printed.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/secrets-key'
@@ -34,7 +34,7 @@ export async function listKeys(flags: ClientFlags): Promise<void> {
       ]),
     )
     const plain =
-      unencrypted.count === 0 ? '' : `\nstored unencrypted: ${atLeast(unencrypted)} signing secrets\n`
+      unencrypted.count === 0 ? '' : `\nsigning secrets stored unencrypted: ${atLeast(unencrypted)}\n`
     return `${known}\n${holders}${plain}`
   })
 }
@@ -46,9 +46,9 @@ export async function rotateKey(flags: ClientFlags): Promise<void> {
     const rest =
       unreadable === 0
         ? ''
-        : `${c.yellow('!')} ${unreadable} values could not be read: they are damaged, or this node lacks their key\n`
+        : `${c.yellow('!')} ${counted(unreadable, 'value')} could not be decrypted: damaged, or the node lacks the key\n`
     const unused = retired.length === 0 ? '' : `Keys that can be removed: ${retired.join(', ')}\n`
-    return `${c.green('✓')} all secrets are encrypted with key ${key} (${encrypted} values re-encrypted)\n${rest}${unused}`
+    return `${c.green('✓')} all secrets are encrypted with key ${key} (${counted(encrypted, 'value')} re-encrypted)\n${rest}${unused}`
   })
 }
 

@@ -2,7 +2,7 @@ import type { Person } from '../../api/resources/people/schemas.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
-import { cut, printable, table } from '../client/printed.ts'
+import { counted, cut, printable, table } from '../client/printed.ts'
 import { queryOf, type Server } from '../client/server.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { onStdout as c } from '../terminal.ts'
@@ -62,11 +62,13 @@ export async function signOutPerson(
       EXIT.notFound,
     )
   const sessions = found.reduce((sum, person) => sum + person.sessions, 0)
-  await confirm(`End ${counted(sessions)} of ${printable(who)}?`, flags)
+  await confirm(`End ${counted(sessions, 'session')} of ${printable(who)}?`, flags)
   let ended = 0
   for (const { id } of found)
     ended += (await server.post<{ sessions: number }>(`/v1/people/${id}/sign-out`)).sessions
-  give({ sessions: ended }, flags, () => `${c.green('✓')} ${counted(ended)} of ${printable(who)} ended\n`)
+  give(
+    { sessions: ended },
+    flags,
+    () => `${c.green('✓')} ${counted(ended, 'session')} of ${printable(who)} ended\n`,
+  )
 }
-
-const counted = (sessions: number): string => `${sessions} ${sessions === 1 ? 'session' : 'sessions'}`

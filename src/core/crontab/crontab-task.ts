@@ -171,7 +171,7 @@ function notesOn({ user, variables, writtenWhen }: CrontabEntry): ImportNote[] {
     )
   if (user !== null) note('user', `user ${user}: Belfry runs programs as a separate user, not as ${user}`)
   if (zone !== undefined && variables['CRON_TZ'] === undefined)
-    note('environment', `TZ=${zone} is set for the command; as under cron, it does not change when it runs`)
+    note('environment', `TZ=${zone} is set for the command. As under cron, it does not affect the schedule`)
   if (/~/.test(writtenWhen)) note('schedule', '~ becomes H: a random value that is chosen once for the task')
   for (const name of Object.keys(variables))
     if (isOfBelfry(name)) note('environment', `${name} is left out: Belfry sets the variables BELFRY_*`)

@@ -29,7 +29,7 @@ export function whenOf(written: string): When {
   if (isBoth(day, weekday) || isBoth(weekday, day))
     return {
       kind: 'unsupported',
-      reason: `cron runs this on days that match both ${day} and ${weekday}, because one of them begins with *; a schedule of Belfry matches either. Test one of the two in the command`,
+      reason: `cron runs this on days that match both ${day} and ${weekday}, because one of them begins with *; a schedule of Belfry matches either. Check one of the two days in the command itself`,
     }
   return checked([minute, hour, plain(day), month, plain(weekday)].join(' '))
 }
