@@ -59,7 +59,7 @@ export const REFUSALS = {
   too_many_workers: { status: 429, title: 'Too many worker registrations' },
   too_many_sign_ins: { status: 429, title: 'Too many failed sign-ins' },
   internal: { status: 500, title: 'Internal server error' },
-  busy: { status: 503, title: 'Too many large requests' },
+  busy: { status: 503, title: 'The node is busy' },
   database_slow: { status: 503, title: 'The database is slow' },
   too_many_streams: { status: 503, title: 'Too many open streams' },
   unavailable: { status: 503, title: 'The database is unavailable' },

@@ -116,7 +116,7 @@ test('queue_one holds one triggered run and refuses the next trigger', async () 
 
   expect(waiting.status).toBe(201)
   expect(refused).toMatchObject({ status: 409, body: { code: 'run_active', runId: waiting.body.id } })
-  expect(refused.body.detail).toMatch(/queue_one, which allows 1 waiting at most/)
+  expect(refused.body.detail).toMatch(/queue_one, which allows at most 1 waiting run\./)
   await eventually(async () => (await agendaOf(db, task.id)).some(({ state }) => state === 'held'))
   expect(await runs(task.id)).toMatchObject([
     { state: 'pending', startedAt: null },

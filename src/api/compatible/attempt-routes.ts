@@ -20,7 +20,7 @@ const healthCheck = {
   tags,
   summary: 'Send a heartbeat of an attempt',
   description:
-    'An attempt that has sent a heartbeat must send one every 5 seconds. When they stop, the attempt is lost, and the run is started elsewhere within 20 seconds.',
+    'After its first heartbeat, an attempt must send one every 5 seconds. If they stop, the attempt is lost, and the run is started elsewhere within 20 seconds.',
   body: NoBody,
   response: { 200: HealthCheck, ...refusals },
 }

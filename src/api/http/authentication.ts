@@ -230,7 +230,7 @@ async function principalOf(
     if (!isForwarded(request)) return openPrincipal(request)
     throw new Refusal(
       'unauthenticated',
-      'This server has no API key yet, so it answers only programs on its own machine, and this request came through a proxy. Create the first key there: belfry key create --role admin',
+      'This server has no API key yet, so it accepts only requests from its own machine, and this one came through a proxy. On that machine, create the first key: belfry key create --role admin',
     )
   }
   throw new Refusal('unauthenticated', 'Send an API key in the header Authorization: Bearer <key>.')

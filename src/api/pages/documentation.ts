@@ -23,8 +23,7 @@ export function documentation(version: string) {
         apiKey: {
           type: 'http' as const,
           scheme: 'bearer',
-          description:
-            'API key. A server that accepts requests from its own machine only needs none until a key exists.',
+          description: 'API key. Not required on a server that listens on loopback and has no keys yet.',
         },
         workerToken: {
           type: 'http' as const,

@@ -91,7 +91,7 @@ function runActive(blocker: string | null, overlap: OverlapPolicy): Refusal {
   const message =
     overlap === 'skip'
       ? `Run ${blocker} of this task is still active, and ${policy}.`
-      : `Run ${blocker} of this task is already waiting, and ${policy}, which allows ${queuedAtMost(overlap)} waiting at most.`
+      : `Run ${blocker} of this task is already waiting, and ${policy}, which allows at most ${queuedAtMost(overlap)} waiting ${queuedAtMost(overlap) === 1 ? 'run' : 'runs'}.`
   return new Refusal('run_active', message, { extra: { runId: blocker } })
 }
 

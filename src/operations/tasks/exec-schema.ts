@@ -28,7 +28,7 @@ const Arg = z
   .refine(withoutNul, NUL_RULE)
   .refine(
     (text) => !hasReference(text),
-    'must not refer to a secret, because the arguments of a process can be seen by others; use env or stdin',
+    'must not refer to a secret, because other users can see the arguments of a process; use env or stdin',
   )
 
 const isReserved = (name: string) => /^BELFRY_/i.test(name) || name === 'TRACEPARENT'
@@ -150,7 +150,7 @@ const Limits = z
     processes: z.int().min(1).max(100_000).optional().describe('Processes and threads at once.'),
     fileSize: sizeBetween(4 * KIB, 1024 * GIB, 'from 4KiB to 1TiB')
       .optional()
-      .describe('Largest file it may write, and the total of its work directory.'),
+      .describe('Maximum size of a file that it writes, and of its work directory in total.'),
   })
   .describe('Limits of the program. The worker has defaults and maximum values for each.')
 
@@ -178,7 +178,7 @@ const ExitCodes = z
         seen.set(code, outcome)
       }
   })
-  .describe('What exit codes mean. Of those not listed, 0 completes the run and all others are retried.')
+  .describe('Meaning of exit codes. Unlisted codes: 0 completes the run, all others are retried.')
 
 /** The path of a program on a worker's machine. */
 export const Command = z

@@ -67,7 +67,7 @@ async function freeNumber(tx: Queryable, projectId: string): Promise<number> {
   }
   throw new Refusal(
     'key_in_use',
-    `No number is free for the task: tasks of the project have the keys of the next ${MAX_TAKEN} numbers. Change the keys of these tasks.`,
+    `No task number is available: the keys task-… of the next ${MAX_TAKEN} numbers are in use. Change the keys of these tasks.`,
   )
 }
 

@@ -112,6 +112,6 @@ const KINDS: Record<Importance, string> = {
 const tooSlow = (importance: Importance) =>
   new Refusal(
     'database_slow',
-    `The database is slow, and this node refuses ${KINDS[importance]} so that others are still answered. Nothing was stored. Try again later.`,
+    `The database is slow, and this node refuses ${KINDS[importance]} so that other requests still succeed. Nothing was stored. Try again later.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   )

@@ -32,7 +32,7 @@ const entry = {
   action: z.enum(AUDIT_ACTIONS),
   subject: z
     .object({ kind: z.enum(AUDIT_SUBJECTS), id: z.string().nullable(), name: z.string().nullable() })
-    .describe('What was changed. The name is the one that it had then.'),
+    .describe('What was changed, with its name at that time.'),
   count: z.int().describe('More than 1 for refused requests that were counted together.'),
   before: z.unknown().describe('State before the change; null if there was none. For a task, its version.'),
   after: z.unknown().describe('State after the change; null if there is none.'),
@@ -67,7 +67,7 @@ export const AuditScope = z
 export const ListAuditLog = z
   .strictObject({
     scope: AuditScope,
-    from: Instant.optional().describe('Only entries from this instant on.'),
+    from: Instant.optional().describe('Only entries at or after this instant.'),
     to: Instant.optional().describe('Only entries before this instant.'),
     actor: z
       .string()

@@ -187,7 +187,7 @@ async function receive({ params, headers, raw, context }: FastifyRequest): Promi
     })
   } catch (error) {
     if (raw.destroyed && !raw.complete)
-      throw new Refusal('malformed_request', 'The connection ended before the body did.')
+      throw new Refusal('malformed_request', 'The connection closed before the whole body was received.')
     throw error
   } finally {
     raw.resume()

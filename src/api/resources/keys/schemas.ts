@@ -50,7 +50,7 @@ const fields = {
   queues: Queues.nullable(),
   networks: z.array(z.string()).nullable().describe('Networks that requests with the key must come from.'),
   limits: KeyLimits.nullable().describe(
-    'Limits of the key itself, beside those of its project; null for none.',
+    'Limits of the key, in addition to those of its project; null for none.',
   ),
   createdAt: Stored,
   createdBy: z.string().nullable().describe('Key, person or address that created the key.'),

@@ -31,7 +31,7 @@ const PLACES: readonly Place[] = [
     scope: 'installation',
     access: 'installation',
     suffix: 'InstallationMember',
-    of: 'the installation, whose roles count in every project',
+    of: 'the installation (roles apply in every project)',
   },
 ]
 
@@ -54,7 +54,7 @@ function routesAt(app: App, { path, scope, access, suffix, of }: Place): void {
   const set = {
     operationId: `set${suffix}`,
     tags,
-    summary: `Add a member of ${of}, or change the role of one`,
+    summary: `Add or update a member of ${of}`,
     description: 'Takes effect within two seconds for people who are signed in.',
     body: MemberInput,
     response: {

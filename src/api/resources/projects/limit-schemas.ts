@@ -28,7 +28,7 @@ const DOCS = {
   minPeriod: 'Minimum time between two occurrences of a task.',
   maxAhead: 'Maximum time until the next occurrence.',
   requestRate:
-    'Maximum number of API requests per second, minute or hour, over all nodes, such as `100/s`. The same number can be sent in one burst.',
+    'Maximum number of API requests per second, minute or hour, over all nodes, such as `100/s`. Up to this number can arrive in one burst.',
   maxPayloadBytes: 'Maximum size of the definition of one task, in bytes.',
   maxTasks: 'Maximum number of tasks that have not finished and are neither cancelled nor deleted.',
   maxStoredBytes: 'Maximum size of the definitions of these tasks and of all files together, in bytes.',
@@ -101,7 +101,7 @@ export const ProjectUse = z
     requests: z
       .int()
       .nullable()
-      .describe('Requests of the current `requestRate` window that are used up; null without that limit.'),
+      .describe('Requests used in the current `requestRate` window; null without that limit.'),
     running: z.int().nullable().describe('Runs in progress; null without `maxRunning`.'),
   })
   .describe('What is used of the limits that are set, counted within the last seconds.')

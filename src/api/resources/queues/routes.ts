@@ -44,7 +44,7 @@ const waiting = {
   tags,
   summary: 'List the waiting runs of a queue, in the order in which they start',
   description:
-    'Runs are ordered by priority, then by due time. Runs that a label, a handler, a limit or a target keeps waiting are passed over.',
+    'Runs are ordered by priority, then by due time. Later runs start before a run that waits for a label, a handler, a limit or a target.',
   params,
   querystring: ReadWaiting,
   response: { 200: RunPage, ...problems(404) },

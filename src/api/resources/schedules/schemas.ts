@@ -68,7 +68,7 @@ const InWords = z
     timezone: Text.default('UTC'),
   })
   .describe(
-    'A schedule in words, with the time zone of local times that name none. Stored as the schedule that the words describe.',
+    'A schedule in words, and the time zone for local times without one. Stored as the schedule that the words describe.',
   )
 
 const KINDS = [Once, Every, Delay, Cron, Daily, Dates, Manual] as const

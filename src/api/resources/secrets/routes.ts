@@ -65,7 +65,7 @@ const rotate = {
   tags,
   summary: 'Re-encrypt all secrets with the first key of the node',
   description:
-    'Re-encrypts the secrets of all projects that are encrypted with another key, while nodes run. Every node must have the key.',
+    'Re-encrypts the secrets of all projects that are encrypted with another key, while nodes run. Every node must already have that first key.',
   body: NoBody,
   response: { 200: KeyRotation, ...problems(413, 415) },
 }

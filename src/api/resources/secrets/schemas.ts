@@ -77,7 +77,7 @@ export const KeyRotation = z
       ),
     retired: z
       .array(z.string())
-      .describe('Fingerprints of keys that no value is encrypted with any more. They can be removed.'),
+      .describe('Fingerprints of keys that are no longer in use. They can be removed from the nodes.'),
   })
   .meta({ id: 'KeyRotation' })
 export type KeyRotation = z.output<typeof KeyRotation>

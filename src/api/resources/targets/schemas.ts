@@ -52,7 +52,7 @@ const seen = {
     reason: z
       .enum(LIMIT_REASONS)
       .describe(
-        'Why it is what it is: `default`; `setting`, set by a user; `failures` or `latency`, lowered for these reasons; `ramping`, growing after the circuit closed.',
+        'Reason for the current limit: `default`; `setting`, set by a user; `failures` or `latency`, lowered for these reasons; `ramping`, growing after the circuit closed.',
       ),
     since: Stored.nullable().describe('Since when it is lower than its maximum.'),
     pattern: z.string().nullable().describe('The target or pattern whose setting applies.'),

@@ -53,7 +53,7 @@ const skip = {
 const unskip = {
   operationId: 'unskipNextOfTask',
   tags,
-  summary: 'Undo the skipping of occurrences',
+  summary: 'Undo a request to skip occurrences',
   params: byId,
   response: { 200: Task, ...problems(404, 409, 413, 415) },
 }

@@ -15,7 +15,7 @@ export const QueueName = fieldValue('queue')
 const Paused = z
   .boolean()
   .describe(
-    'Create the task paused: nothing of it is due until it is resumed. Replacing a task does not change whether it is paused.',
+    'Create the task paused: no occurrence is due until it is resumed. Replacing a task does not change whether it is paused.',
   )
 
 export const CreateTask: z.ZodType<TaskCreation, TaskCreation> = z
@@ -116,7 +116,7 @@ const Include = z
   .transform((text) => text.split(',') as Includable[])
   .optional()
   .describe(
-    `\`recent\`: its latest ${RECENT_SHOWN} runs. \`next\`: its next ${NEXT_SHOWN} instants, and the schedule in words. Both with a comma.`,
+    `\`recent\`: its latest ${RECENT_SHOWN} runs. \`next\`: its next ${NEXT_SHOWN} instants, and the schedule in words. Use \`recent,next\` for both.`,
   )
 
 export const ReadTask = z.strictObject({ include: Include })

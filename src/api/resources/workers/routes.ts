@@ -65,7 +65,7 @@ const log = {
   tags,
   summary: 'Send lines of the logs of attempts',
   description:
-    'The token of a single attempt is sufficient for its own log. A repeated request stores nothing twice.',
+    'The token of an attempt can also send the log of that attempt. Repeating a request stores no line twice.',
   body: LogRuns,
   response: { 200: LoggedRuns, ...problems(401, 403, 410, 413, 415) },
 }

@@ -103,7 +103,9 @@ export const RegisteredWorker = z
       ),
     maxLogBytes: z
       .int()
-      .describe('Maximum size of the log of an attempt. Each line counts with its bytes and up to 64 more.'),
+      .describe(
+        'Maximum size of the log of an attempt. Each line counts as its size in bytes plus up to 64.',
+      ),
   })
   .meta({ id: 'RegisteredWorker' })
 
@@ -153,7 +155,7 @@ const GivenCall = z
   .object({
     now: z
       .number()
-      .describe('Time of the server, in milliseconds since 1970: `webhook-timestamp` is this in seconds.'),
+      .describe('Server time in milliseconds since 1970. Send it in whole seconds as `webhook-timestamp`.'),
     signature: z
       .string()
       .nullable()
@@ -207,10 +209,10 @@ export const BeatWorker = z
       .refine(eachOnce, ONCE)
       .optional()
       .describe(
-        'Runs that the worker is performing. If a worker names runs, a run that it has not named for a lease is returned to the queue.',
+        'Runs that the worker is performing. Once a worker lists runs, a run missing from its heartbeats for the lease time is returned to the queue.',
       ),
     commands: Commands.optional().describe(
-      'Programs of its machine that the worker runs for `exec` from now on, instead of those that it named before.',
+      'Programs of its machine that the worker runs for `exec`. Replaces the commands that it reported before.',
     ),
   })
   .nullish()
@@ -283,7 +285,7 @@ export const Report = z.strictObject({
     .unknown()
     .optional()
     .describe(
-      'Output of a handler that completed, or of an action. At most 65536 characters of JSON are stored, of an action 262144.',
+      'Output of a handler that completed, or of an action. At most 65536 characters of JSON are stored; 262144 for actions.',
     ),
   error: z
     .strictObject({
