@@ -126,7 +126,7 @@ export class LogWriter implements Service, RunLogs {
       await this.#pass(deadline - performance.now())
     }
     if (!log.isWaiting) return
-    this.#options.log.warn('the end of a log could not be stored in time')
+    this.#options.log.warn('the last lines of a log could not be stored in time and were dropped')
     log.buffer.discard()
   }
 

@@ -25,7 +25,7 @@ export class AddressSealer extends LoopService {
   #after = BEFORE_ALL
 
   constructor({ facilities, log }: { facilities: Facilities; log: Logger }) {
-    super({ name: 'Slack addresses to encrypt', everyMs: EVERY_MS, log })
+    super({ name: 'encrypt Slack addresses', everyMs: EVERY_MS, log })
     this.#facilities = facilities
     this.#log = log
   }

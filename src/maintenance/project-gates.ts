@@ -12,6 +12,6 @@ export async function recountProjectGates({ db, log }: { db: Database; log: Logg
       await tx.run(lockProjectGate(projectId))
       return tx.run(recountProjectGate(projectId))
     })
-    if (wrong.length > 0) log.warn({ projectId }, 'runs in progress of a project were counted again')
+    if (wrong.length > 0) log.warn({ projectId }, 'corrected the count of runs in progress of a project')
   }
 }

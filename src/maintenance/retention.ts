@@ -44,7 +44,7 @@ export class Retention extends LoopService {
     if (this.#rows + this.#entries > 0)
       log.info(
         { historyRows: this.#rows, auditEntries: this.#entries },
-        'deleted by the retention of projects',
+        'deleted expired history and audit entries of projects',
       )
     this.#rows = 0
     this.#entries = 0

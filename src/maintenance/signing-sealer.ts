@@ -22,7 +22,7 @@ export class SigningSealer extends LoopService {
   readonly #options: SigningSealerOptions
 
   constructor(options: SigningSealerOptions) {
-    super({ name: 'signing secrets to encrypt', everyMs: EVERY_MS, log: options.log })
+    super({ name: 'encrypt signing secrets', everyMs: EVERY_MS, log: options.log })
     this.#options = options
   }
 

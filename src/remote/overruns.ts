@@ -100,7 +100,7 @@ export class Overruns extends LoopService {
       }
     }
     if (late.length === 0) return
-    this.#options.log.warn({ runs: late }, 'attempts ended that exceeded their timeout')
+    this.#options.log.warn({ runs: late }, 'ended attempts that exceeded their timeout')
     await this.#writer.written(new Set(late))
   }
 

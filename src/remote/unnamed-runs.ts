@@ -39,7 +39,10 @@ export class UnnamedRuns {
     const { wakeUps, log } = this.#options
     for (let i = 0; i < unnamed.length; i += CHUNK) await this.#chunk(unnamed.slice(i, i + CHUNK))
     wakeUps.announceReady()
-    log.warn({ count: unnamed.length }, 'returned runs that their workers did not name for a lease')
+    log.warn(
+      { count: unnamed.length },
+      "returned runs that were missing from their workers' heartbeats for the lease time",
+    )
   }
 
   async #chunk(unnamed: readonly RemoteWork[]): Promise<void> {

@@ -156,7 +156,7 @@ export class SetAside<Row> {
     if (reports.length > MAX_REPORTED)
       log.error(
         { operation, count: reports.length - MAX_REPORTED },
-        'PostgreSQL rejected more rows of the batch',
+        'PostgreSQL rejected further rows of the batch',
       )
     const refusals = reports.slice(0, MAX_REPORTED).map(({ id, runId, taskId, error }) => ({
       id: uuidv7(),

@@ -104,7 +104,7 @@ export class DatabaseLoad {
     const details = { databaseDelayMs: this.delayMs, refused: this.#refused, refusals: this.refusals }
     if (this.#level.level > before) this.#options.log.warn(details, 'the database is slow; refusing requests')
     else if (this.#level.level > 0)
-      this.#options.log.info(details, 'the database is less slow; refusing fewer requests')
-    else this.#options.log.info(details, 'the database is no longer slow; refusing no requests')
+      this.#options.log.info(details, 'the database has become faster; accepting more requests')
+    else this.#options.log.info(details, 'the database has recovered; accepting all requests')
   }
 }
