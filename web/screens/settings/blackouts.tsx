@@ -59,7 +59,7 @@ function When({ blackout: { window, current, next } }: { readonly blackout: Blac
   if (current)
     return (
       <>
-        <StateMark state="paused" text="active" />
+        <StateMark state="paused" text="in force" />
         <Small>
           until <Instant at={current.to} zone={zone} /> (<Distance at={current.to} />)
         </Small>
@@ -96,8 +96,8 @@ function RemoveBlackout({ blackout, onClose, onRemoved }: RemoveBlackoutProps) {
       onClose={onClose}
       effects={[
         blackout.isInForce
-          ? 'It is active now. Scheduled runs start again immediately, including deferred ones.'
-          : 'It is not active now. Occurrences in its window will run as scheduled.',
+          ? 'It is in force now. Scheduled runs start again immediately, including deferred ones.'
+          : 'It is not in force now. Occurrences in its window will run as scheduled.',
         'Skipped occurrences stay skipped.',
       ]}
       twin={{ method: 'DELETE', path: `/v1/blackouts/${blackout.id}` }}
