@@ -7,7 +7,7 @@ export interface Phrase {
   readonly better: string
 }
 
-/** Refused in documents and in the sentences of the program. */
+/** Refused in documents, in the sentences of the program, and in the sources of the dashboard with their comments. */
 export const PHRASES: readonly Phrase[] = [
   { said: 'At most so many', banned: /\bso (?:many|much)\b/i, better: 'maximum number of, up to' },
   {
@@ -93,11 +93,11 @@ export const PHRASES: readonly Phrase[] = [
   },
 ]
 
-/** Refused in documents alone. */
-export const PHRASES_OF_DOCUMENTS: readonly Phrase[] = [
+/** Refused in documents, and in what the program and the dashboard say: help, errors, descriptions of the API, logs, labels. */
+export const PHRASES_OF_SENTENCES: readonly Phrase[] = [
   { said: 'an unwatched stretch', banned: /\bstretch(?:es)?\b/i, better: 'period' },
   { said: 'whoever asks', banned: /\bwhoever\b/i, better: 'anyone who, the node that' },
-  { said: 'the run goes on', banned: /\b(?:goes|go|going|went) on\b/i, better: 'continue' },
+  { said: 'the run goes on', banned: /\b(?:goes|go|going|went) on\b(?! the\b)/i, better: 'continue' },
   { said: 'runs in hand', banned: /\bin hand\b/i, better: 'in progress' },
   { said: 'goes on by itself', banned: /\bby (?:itself|themselves)\b/i, better: 'automatically, separately' },
   {
@@ -108,11 +108,7 @@ export const PHRASES_OF_DOCUMENTS: readonly Phrase[] = [
   { said: 'nodes beat every 5 s', banned: /\bbeats?\b/i, better: 'heartbeat' },
   { said: 'the cadences below', banned: /\bcadences?\b/i, better: 'intervals' },
   { said: 'nowhere stored', banned: /\bnowhere\b/i, better: 'not' },
-]
-
-/** Refused in the sentences of the program: help, errors, descriptions of the API, logs. */
-export const PHRASES_OF_THE_PROGRAM: readonly Phrase[] = [
-  { said: 'on the wall time', banned: /\bwall times?\b/i, better: 'local time' },
+  { said: 'on the wall time', banned: /\bwall times?\b/i, better: 'wall-clock time' },
   { said: 'a worker of yours', banned: /\bworkers? of (?:your own|yours)\b/i, better: 'your own worker' },
   { said: 'a worker of a user', banned: /\bworker of a user\b/i, better: 'remote worker' },
   { said: 'more than two of its beats', banned: /\b(?:its|the|no) beats?\b/i, better: 'heartbeat' },
@@ -126,7 +122,11 @@ export const PHRASES_OF_THE_PROGRAM: readonly Phrase[] = [
     banned: /\bplaces? (?:of|in) (?:the|its|a) (?:queue|key|concurrency key|workers?)\b|\bfree places?\b/i,
     better: 'slot, limit',
   },
-  { said: 'runs taken back', banned: /\btaken back\b|\btakes? back\b/i, better: 'reclaimed, undone' },
+  {
+    said: 'liveness takes runs back',
+    banned: /\bt(?:akes?|aken|aking|ook) (?:\w+ ){0,3}back\b/i,
+    better: 'reclaimed, undone',
+  },
   { said: 'its runs were given to others', banned: /\bgiven to others\b/i, better: 'reclaimed' },
   { said: 'shards changed hands', banned: /\bchanged hands\b/i, better: 'changed owner' },
   { said: 'the log of the server', banned: /\bthe log of the server\b/i, better: 'the server log' },
@@ -137,7 +137,7 @@ export const PHRASES_OF_THE_PROGRAM: readonly Phrase[] = [
     banned: /^(?:Each )?so (?:long|often)\b|\bdue so often\b|\blie so far\b/i,
     better: 'interval of, maximum',
   },
-  { said: 'Runs a second', banned: /\b(?:runs?|events?) a second\b/i, better: 'per second' },
+  { said: 'Runs a second', banned: /\b(?:runs?|events?) a second\b(?! time)/i, better: 'per second' },
   {
     said: 'must lie after from',
     banned: /\b(?:must|may|to) lie\b|\blies (?:so|in the (?:future|past))\b/i,
@@ -157,8 +157,8 @@ export const PHRASES_OF_THE_PROGRAM: readonly Phrase[] = [
   { said: 'Nothing says when.', banned: /^Nothing (?:says|tells)\b/, better: 'what is missing' },
   {
     said: 'somebody had asked to skip it',
-    banned: /\b(?:someone|somebody|nobody|everybody|whoever)\b/i,
-    better: 'a user, no scheduler, anyone',
+    banned: /\b(?:somebody|nobody|everybody)\b/i,
+    better: 'a user, no scheduler, no one, anyone',
   },
   {
     said: 'no longer in the hands of this worker',
@@ -166,7 +166,6 @@ export const PHRASES_OF_THE_PROGRAM: readonly Phrase[] = [
     better: 'leased, in progress',
   },
   { said: 'is on its way', banned: /\bon (?:its|their) way\b/i, better: 'in progress' },
-  { said: 'Go on with the next occurrence', banned: /\bgo(?:es)? on\b(?! the)/i, better: 'continue, resume' },
   { said: 'it ends with 7 when', banned: /\bends with \d\b/i, better: 'exits with' },
   { said: 'belfry task list shows what there is', banned: /\bwhat there is\b/i, better: 'to list tasks: …' },
   { said: 'and put them back', banned: /\bput (?:it |them )?back\b/i, better: 'restore' },
@@ -197,7 +196,7 @@ export const PHRASES_OF_THE_PROGRAM: readonly Phrase[] = [
   },
   {
     said: 'nextCursor of the page before',
-    banned: /\bthe (?:one|page) before\b/i,
+    banned: /\bthe (?:one|page) before\b(?! the)/i,
     better: 'the previous …',
   },
   { said: 'to hear wake-ups from', banned: /\bis heard\b|\bto hear\b|\bhear what\b/i, better: 'is received' },
@@ -214,7 +213,7 @@ export const PHRASES_OF_THE_PROGRAM: readonly Phrase[] = [
   },
   { said: 'runs programs at present', banned: /\bat present\b/i, better: 'currently' },
   { said: 'Why, for people who look at it', banned: /\bpeople who look\b/i, better: 'reason, shown with it' },
-  { said: 'All nodes obey within 2 s', banned: /\bobeys?\b/i, better: 'takes effect' },
+  { said: 'All nodes obey within 2 s', banned: /\bobeys?\b(?! the\b)/i, better: 'takes effect, apply' },
   { said: 'TLS from the start', banned: /\bTLS from the start\b/i, better: 'implicit TLS' },
   { said: 'headers are believed', banned: /\bbelieved\b/i, better: 'trusted' },
   {
@@ -227,5 +226,40 @@ export const PHRASES_OF_THE_PROGRAM: readonly Phrase[] = [
   { said: 'values encrypted just now', banned: /\bjust now\b/i, better: 'by this request' },
   { said: 'the file has arrived', banned: /\bfile \S* ?has (?:already )?arrived\b/i, better: 'was uploaded' },
   { said: 'who the server takes you for', banned: /\btakes? you for\b/i, better: 'are logged in as' },
+  {
+    said: 'Its release does not tell its keys',
+    banned: /\b(?:does|do|did) not tell\b/i,
+    better: 'does not report',
+  },
+  { said: 'are not signed any more.', banned: /\bany ?more\b/i, better: 'no longer' },
+  {
+    said: 'Runs continue meanwhile.',
+    banned: /\bmeanwhile(?=[.,;:)]|$)/i,
+    better: 'in the meantime, during …',
+  },
+  {
+    said: 'Of codes that are not listed, 0 completes',
+    banned: /(?:^|\. )Of (?!course\b)/,
+    better: 'start with the subject',
+  },
+  {
+    said: 'Only entries from this instant on.',
+    banned: /\bfrom (?!now |then )(?:[\w'-]+ ){1,5}on[.,;:)]/i,
+    better: 'at or after, later than',
+  },
+  { said: 'its SHA-256 is not that of the file', banned: /\bis not that of\b/i, better: 'does not match' },
+  { said: 'Finished runs, last hour', banned: /\bfinished runs?\b/i, better: 'ended runs' },
+  { said: 'nothing of it is due', banned: /\bnothing of it\b/i, better: 'no occurrence' },
+  { said: 'as soon as there is room', banned: /\bthere is room\b/i, better: 'as soon as the limit allows' },
+  {
+    said: 'older nodes take deleted history for lost',
+    banned: /\bt(?:akes?|aken|ook) (?:\w+ ){1,3}for lost\b/i,
+    better: 'treat as lost',
+  },
+  {
+    said: 'Ask an administrator of Belfry',
+    banned: /\badministrators?\b/i,
+    better: 'admin, which is the role',
+  },
   { said: 'if they shall not', banned: /\bshall\b/i, better: 'to prevent this, must' },
 ]

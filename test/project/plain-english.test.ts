@@ -4,8 +4,10 @@
  */
 import { parseSync } from 'vite'
 import { expect, test } from 'vitest'
-import { PHRASES, PHRASES_OF_DOCUMENTS, PHRASES_OF_THE_PROGRAM, type Phrase } from './phrases.ts'
+import { PHRASES, PHRASES_OF_SENTENCES } from './phrases.ts'
 import { FILES, read, SOURCES } from './tree.ts'
+
+const ALL = [...PHRASES, ...PHRASES_OF_SENTENCES]
 
 /** Files, and folders with a slash at the end. */
 const ROOTS = [
@@ -29,12 +31,12 @@ const without = (text: string, part: RegExp) => text.replace(part, (found) => fo
 /** What a document says in its own words: no code, no quotations, no released changes. */
 function prose(path: string): string {
   const text = path === 'CHANGELOG.md' ? without(read(path), /^## \d.*/ms) : read(path)
-  return [/^```.*?^```$/gms, /`[^`\n]*`/g, /^>.*$/gm].reduce(without, text)
+  return [/^ *```.*?^ *```$/gms, /`[^`\n]*`/g, /^>.*$/gm].reduce(without, text)
 }
 
 function findings(path: string): string[] {
   const text = path.endsWith('.md') ? prose(path) : read(path)
-  const phrases = path.endsWith('.md') ? [...PHRASES, ...PHRASES_OF_DOCUMENTS] : PHRASES
+  const phrases = path.endsWith('.md') ? ALL : PHRASES
   // A phrase may be broken over two lines.
   const line = text.replaceAll('\n', ' ')
   return phrases.flatMap(({ banned, better }) =>
@@ -57,7 +59,7 @@ interface Said {
   readonly text: string
 }
 
-/** String literals of a file, and the text between the expressions of its templates; statements of SQL are not sentences. */
+/** String literals of a file, the text between the expressions of its templates, and that of pages; SQL is not a sentence. */
 function literalsOf(path: string): Said[] {
   const source = read(path)
   const found: Said[] = []
@@ -67,7 +69,11 @@ function literalsOf(path: string): Said[] {
     if (node.type === 'TaggedTemplateExpression' || node.type === 'ImportDeclaration') return
     const { start } = node as unknown as { start: number }
     const at = () => `${path}:${source.slice(0, start).split('\n').length}`
-    if (node.type === 'Literal' && 'value' in node && typeof node.value === 'string')
+    if (
+      (node.type === 'Literal' || node.type === 'JSXText') &&
+      'value' in node &&
+      typeof node.value === 'string'
+    )
       found.push({ at: at(), text: node.value })
     if (node.type === 'TemplateElement' && 'value' in node)
       found.push({ at: at(), text: (node.value as { cooked: string }).cooked })
@@ -80,26 +86,27 @@ function literalsOf(path: string): Said[] {
 /** The program of a thread, as text. */
 const NO_SENTENCES = ['src/sdk/beat-thread.ts']
 
+const PROGRAM = SOURCES.filter((path) => !NO_SENTENCES.includes(path))
+const DASHBOARD = FILES.filter((path) => /^web\/.*(?<!\.test)\.tsx?$/.test(path))
+
 /** Help of the command line breaks its lines anywhere. */
 const onOneLine = (text: string) => text.replaceAll(/\s*\n\s*/g, ' ').trim()
 
-const stumbles = ({ at, text }: Said, phrases: readonly Phrase[]) =>
-  phrases
-    .filter(({ banned }) => banned.test(onOneLine(text)))
-    .map(({ better }) => `${at} says "${onOneLine(text)}"; better: ${better}`)
+const stumbles = ({ at, text }: Said) =>
+  ALL.filter(({ banned }) => banned.test(onOneLine(text))).map(
+    ({ better }) => `${at} says "${onOneLine(text)}"; better: ${better}`,
+  )
 
-test('help, errors, API descriptions and logs contain no such phrase', () => {
-  const said = SOURCES.filter((path) => !NO_SENTENCES.includes(path))
-    .flatMap(literalsOf)
-    .filter(({ text }) => /[a-z] [a-z]/i.test(text))
+test.each([
+  ['help, errors, API descriptions and logs', PROGRAM, 1_000],
+  ['the pages of the dashboard', DASHBOARD, 500],
+])('%s contain no such phrase', (_, paths, atLeast) => {
+  const said = paths.flatMap(literalsOf).filter(({ text }) => /[a-z] [a-z]/i.test(text))
 
-  expect(said.length).toBeGreaterThan(1_000)
-  expect(said.flatMap((one) => stumbles(one, [...PHRASES, ...PHRASES_OF_THE_PROGRAM]))).toEqual([])
+  expect(said.length).toBeGreaterThan(atLeast)
+  expect(said.flatMap(stumbles)).toEqual([])
 })
 
-test.each([...PHRASES, ...PHRASES_OF_DOCUMENTS, ...PHRASES_OF_THE_PROGRAM])(
-  '"$said" would be found',
-  ({ said, banned }) => {
-    expect(said).toMatch(banned)
-  },
-)
+test.each(ALL)('"$said" would be found', ({ said, banned }) => {
+  expect(said).toMatch(banned)
+})

@@ -16,9 +16,9 @@ Examples:
 `
 
 const REDRIVE_HELP = `
-Each dead letter is rerun once, as a new run, even if a node dies meanwhile. Without a filter the
-command applies to all dead letters and asks for confirmation. With --wait, exits with 7 if the
-redrive does not complete.
+Each dead letter is rerun once, as a new run, even if a node dies. Without a filter the command
+applies to all dead letters and asks for confirmation. With --wait, exits with 7 if the redrive
+does not complete.
 
 Examples:
   belfry dead-letter redrive --task morning --since 1h --dry-run

@@ -114,11 +114,11 @@ function detailOf({ at, late, lost }: GoOn, { schedule, misfire }: TaskDefinitio
   const came = late.length + missed
   const words = [
     ...(late.length === 0 ? [] : [`${late.length} run late`]),
-    ...(missed === 0 ? [] : [`${missed} were recorded as ${lost?.hasFailed ? 'failed' : 'lost'}`]),
+    ...(missed === 0 ? [] : [`${missed} recorded as ${lost?.hasFailed ? 'failed' : 'lost'}`]),
   ]
   const meanwhile =
     came === 0
       ? ''
-      : `. Of the occurrences that came due meanwhile, ${words.join(' and ')} (misfire policy ${policy})`
+      : `. Occurrences that came due in the meantime: ${words.join(', ')} (misfire policy ${policy})`
   return `The row of the next occurrence was missing; ${next}${meanwhile}.`
 }

@@ -63,7 +63,7 @@ test.each([
   [400, 'invalid_payload', 'the message is not valid'],
   [400, 'user_not_found', 'the user does not exist'],
   [400, 'no_text', 'the message has no text'],
-  [403, 'action_prohibited', 'an administrator has disallowed this'],
+  [403, 'action_prohibited', 'a Slack admin has disallowed this'],
   [403, 'invalid_token', 'the webhook URL is no longer valid'],
   [404, 'channel_not_found', 'the channel does not exist'],
   [404, 'no_service', 'the webhook was removed or disabled'],

@@ -64,7 +64,7 @@ const WORD = /^[a-z][a-z_]{0,59}$/
 
 /** The meaning of Slack's error codes, and which of them are transient. */
 const MEANINGS: Readonly<Record<string, { readonly means: string; readonly isTransient?: true }>> = {
-  action_prohibited: { means: 'an administrator has disallowed this' },
+  action_prohibited: { means: 'a Slack admin has disallowed this' },
   channel_is_archived: { means: 'the channel is archived' },
   channel_not_found: { means: 'the channel does not exist' },
   invalid_blocks: { means: 'the blocks are not valid' },
