@@ -9,6 +9,7 @@ import { REFUSALS } from '../../src/core/errors.ts'
 import { FINDING_KINDS } from '../../src/core/ledger/finding.ts'
 import { LEDGER_STATES } from '../../src/core/ledger/ledger.ts'
 import { RUN_STATES, SKIP_REASONS } from '../../src/core/run/run.ts'
+import { OVERRIDABLE } from '../../src/core/run/run-override.ts'
 import { FOLD_POLICIES, GAP_POLICIES, SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task/task.ts'
 import { WHY_CODES } from '../../src/core/why/why.ts'
@@ -149,6 +150,17 @@ test('every outcome of an attempt is explained', () => {
 
   expect(outcomes).not.toEqual([])
   expect(firstCells(section(STATES, '## Attempts')).sort()).toEqual(outcomes.sort())
+})
+
+test('the fields of an action that a trigger can override are listed for every action', () => {
+  const listed = rows(section('docs/reference/triggers.md', '### Action fields')).map(
+    ([type = '', fields = '']) => [
+      type.replaceAll('`', ''),
+      [...fields.matchAll(/`(\w+)`/g)].map(([, field]) => field),
+    ],
+  )
+
+  expect(Object.fromEntries(listed)).toEqual(OVERRIDABLE)
 })
 
 test('every kind of schedule and every policy is explained', () => {

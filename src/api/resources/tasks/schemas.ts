@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ACTION_TYPES } from '../../../core/action/action.ts'
+import { OVERRIDABLE } from '../../../core/run/run-override.ts'
 import { TASK_STATES } from '../../../core/task/task.ts'
 import type { TaskCreation, TaskEdit } from '../../../core/task/task-input.ts'
 import { type Includable, NEXT_SHOWN, RECENT_SHOWN } from '../../../operations/tasks/enrich-tasks.ts'
@@ -40,13 +41,18 @@ export const EditTask: z.ZodType<TaskEdit, TaskEdit> = z
 /** A trigger has an overlap policy of its own: it runs beside active runs, or is rejected. */
 const TRIGGER_OVERLAPS = ['skip', 'allow'] as const
 
+const OVERRIDABLE_FIELDS = Object.entries(OVERRIDABLE)
+  .filter(([, fields]) => fields.length > 0)
+  .map(([type, fields]) => `${type} (${fields.map((field) => `\`${field}\``).join(', ')})`)
+  .join(', ')
+
 export const TriggerTask = z
   .strictObject({
     action: z
       .record(z.string().max(100), z.unknown())
       .optional()
       .describe(
-        'Fields of the action to override: `body` of a webhook, `headers` (merged by name) and `body` of an http action, `duration` of a sleep.',
+        `Fields of the action to override. By action type: ${OVERRIDABLE_FIELDS}. Headers are merged by name.`,
       ),
     queue: GIVEN_FIELDS.queue,
     priority: GIVEN_FIELDS.priority,
