@@ -62,6 +62,21 @@ test('source files that a page names exist', () => {
   expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
+test('statements that ARCHITECTURE.md names are in the file that it names', () => {
+  const named = [
+    ...read('ARCHITECTURE.md').matchAll(/^\|[^|]*\|([^|]*`[^|]*)\| `(src\/\S+)` *\|$/gm),
+  ].flatMap(([, names = '', path = '']) =>
+    [...names.matchAll(/`(\w+)`/g)].map(([, name]) => ({ name, path })),
+  )
+
+  expect(named.length).toBeGreaterThan(0)
+  expect(
+    named.filter(
+      ({ name, path }) => !new RegExp(`^export (?:const|function) ${name}\\b`, 'm').test(read(path)),
+    ),
+  ).toEqual([])
+})
+
 test('ARCHITECTURE.md describes every table', () => {
   const tables = [...read('migrations/schema.sql').matchAll(/^create (?:unlogged )?table (\w+)/gm)]
   const page = read('ARCHITECTURE.md')
