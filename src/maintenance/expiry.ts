@@ -43,7 +43,8 @@ export class Expiry extends LoopService {
       const [expired] = await db.run(endExpired(part))
       if (!expired) return
       if (expired.following.length > 0) wakeUps.announceDue(expired.following)
-      if (expired.ended > 0) log.info({ count: expired.ended }, 'runs ended by their queue timeout')
+      if (expired.ended > 0)
+        log.info({ count: expired.ended }, 'ended runs that exceeded their queue timeout')
     })
     return waits.length === BATCH ? AGAIN_MS : undefined
   }

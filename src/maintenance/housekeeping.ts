@@ -118,7 +118,7 @@ export class Housekeeping extends LoopService {
     const [result] = await db.run(dropPartitions(historyDays))
     if (result?.dropped) log.info({ partitions: result.dropped, keptDays }, 'old history deleted')
     const [old] = await db.run(dropAuditPartitions(auditDays))
-    if (old?.dropped) log.info({ partitions: old.dropped, auditDays }, 'old entries of the audit log deleted')
+    if (old?.dropped) log.info({ partitions: old.dropped, auditDays }, 'deleted old entries of the audit log')
     const hasMore = [await this.#queues.runOnce(), await this.#files.runOnce()].includes(true)
     return result?.dropped || old?.dropped || hasMore ? BETWEEN_DROPS_MS : undefined
   }

@@ -16,8 +16,8 @@ Examples:
 const CREATE_HELP = `
 The key is printed once and cannot be shown again.
 
-Without --server and --api-key (or BELFRY_URL and BELFRY_KEY) the key is written to the database
-of this machine's node, also while the node is running. This is how the first key is created.
+Without --server and --api-key (or BELFRY_URL and BELFRY_KEY) the command writes the key to the
+database of this machine's node, which may be running. This is how the first key is created.
 Without --project the key is valid in every project.
 
 Roles: viewer reads; operator also pauses, triggers, retries and cancels; editor also creates and
@@ -54,7 +54,7 @@ Examples:
 `
 
 const ROTATE_HELP = `
-The new key has the same name, role and limits. The old one stays valid for the overlap.
+The new key has the same name, role and limits. The old one stays valid for the time of --overlap.
 
 Examples:
   belfry key rotate deploy

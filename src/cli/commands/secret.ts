@@ -13,7 +13,7 @@ Examples:
 
 const SET_HELP = `
 The value is read from standard input or a file, or asked for without being shown. It is never an
-argument, which other users of the machine could read. One line break at its end is removed.
+argument, which other users of the machine could read. A line break at its end is removed.
 
 Examples:
   belfry secret set API_TOKEN
@@ -35,7 +35,7 @@ Examples:
 `
 
 const DELETE_HELP = `
-A secret that tasks use is not deleted, unless --force is given. The runs of those tasks then fail.
+A secret that tasks use is deleted only with --force. The runs of those tasks then fail.
 
 Examples:
   belfry secret delete API_TOKEN

@@ -277,7 +277,10 @@ function runCommand(group: Command): void {
     .option('--priority <n>', 'Priority; lower numbers run first')
     .option('--timeout <time>', 'Timeout of each attempt')
     .option('--retries <n>', 'Maximum number of retries')
-    .option('--overlap <policy>', 'allow: run beside active runs; skip: do not run while a run is active')
+    .option(
+      '--overlap <policy>',
+      'allow: run in parallel with active runs; skip: do not run while a run is active',
+    )
     .optionsGroup('Options:')
   addClientFlags(command)
     .addHelpText('after', RUN_HELP)

@@ -131,10 +131,9 @@ async function filterOf(server: Server, flags: WhichFlags) {
 }
 
 function forecastText({ count, endedTasks, isComplete }: z.output<typeof RedriveForecast>): string {
-  const letters = `${isComplete ? '' : 'more than '}${counted(count, 'dead letter')}`
-  if (endedTasks === 0) return `${letters} would be rerun\n`
   const whose = endedTasks === 1 ? 'its task has' : 'their tasks have'
-  return `${letters} match${count === 1 ? 'es' : ''}; ${endedTasks} cannot be rerun because ${whose} ended\n`
+  const ended = endedTasks === 0 ? '' : `; ${endedTasks} cannot be rerun because ${whose} ended`
+  return `${isComplete ? '' : 'at least '}${counted(count - endedTasks, 'dead letter')} would be rerun${ended}\n`
 }
 
 function redriveText({ id, state, rate, redriven, refused }: Redrive): string {

@@ -15,7 +15,7 @@ export function keyCauses(secrets: AwaitedSecrets | null, who: string, facts: Wh
   return [
     {
       code: 'no_secrets_key',
-      sentence: `${who}: the task uses secrets, and no live node that could run it holds their key.`,
+      sentence: `${who}: the task uses secrets, and no live node that could run it has their key.`,
       facts,
       advice:
         'Start the nodes with the key that the secrets were encrypted with: BELFRY_SECRETS_KEY or --secrets-key-file. To see which nodes lack it: belfry node list --json',

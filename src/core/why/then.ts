@@ -199,7 +199,7 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
     code: 'overlap',
     why: 'another run of the task was active',
     advice:
-      'With the overlap policy "allow", runs start beside one another; with "queue_one" or "queue_all" they wait.',
+      'With the overlap policy "allow", runs start in parallel; with "queue_one" or "queue_all" they wait.',
   },
   overlap_limit: {
     code: 'overlap',

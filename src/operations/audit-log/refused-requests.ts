@@ -116,7 +116,7 @@ export class RefusedRequests extends LoopService {
     } catch (error) {
       const counts = [...this.#counted.values()].map(({ count }) => count)
       const requests = counts.reduce((sum, count) => sum + count, this.#waiting.length)
-      this.#options.log.error({ err: error, requests }, 'refused requests are missing in the audit log')
+      this.#options.log.error({ err: error, requests }, 'refused requests are missing from the audit log')
     }
   }
 }

@@ -69,7 +69,7 @@ export async function createProject(context: Context, name: string, edit: Projec
     })
   } catch (error) {
     if (violatedConstraint(error) === 'project_name_key')
-      throw new Refusal('name_in_use', `A project with the name ${name} exists.`)
+      throw new Refusal('name_in_use', `A project with the name ${name} already exists.`)
     throw refusedLimits(error)
   }
   context.wakeUps.announceAccess()

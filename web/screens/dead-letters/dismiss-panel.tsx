@@ -13,7 +13,7 @@ export function DismissPanel({ filter, group, by, onClose }: LetterPanelProps) {
   const go = async () => {
     const dismissed = await dismiss(filter)
     void queryClient.invalidateQueries({ queryKey: letterKeys.all })
-    tell({ text: `${formatCount(dismissed)} dismissed. They stay in the history.` })
+    tell({ text: `${formatCount(dismissed)} dismissed. Dismissed runs stay in the history.` })
     onClose()
   }
   return (

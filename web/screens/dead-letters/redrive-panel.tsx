@@ -75,7 +75,11 @@ function effectsOf(data: RedriveForecast | undefined, error: unknown, rate: numb
       {took}. Each uses the current version of its task.
     </>,
     ...(endedTasks > 0
-      ? [`${formatCount(endedTasks)} cannot be run again: their tasks have ended. They stay on the list.`]
+      ? [
+          endedTasks === 1
+            ? '1 cannot be run again: its task has ended. It stays on the list.'
+            : `${formatCount(endedTasks)} cannot be run again: their tasks have ended. They stay on the list.`,
+        ]
       : []),
     'A run leaves this list when its new run is created. If the new run also fails, it becomes a dead letter.',
     'You can stop the redrive at any time. It continues if a node dies.',

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { formatClock, formatCount } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
+import { counted } from '../../components/count-words.ts'
 import { useShownZone } from '../../components/instant.tsx'
 import { Axis, barWords } from './axis.tsx'
 import { Bars } from './bars.tsx'
@@ -27,7 +28,7 @@ export function NextHour({ next }: { readonly next: Stats['next'] }) {
       </div>
       <Bars
         bars={bars}
-        label={`Due in the next 60 minutes: ${prefix}${formatCount(total)} occurrences`}
+        label={`Due in the next 60 minutes: ${prefix}${counted(total, 'occurrence')}`}
         axis={<Axis steps={next.minutes} range="1h" />}
       />
     </>

@@ -17,12 +17,12 @@ const FIELDS = [
   {
     name: 'history',
     label: 'History',
-    description: 'Ended runs with attempts and logs, such as 90d.',
+    description: 'How long runs that have ended are kept, with attempts and logs, such as 90d.',
   },
   {
     name: 'auditLog',
     label: 'Audit log',
-    description: 'Entries of the audit log, such as 730d.',
+    description: 'How long entries of the audit log are kept, such as 730d.',
   },
 ] as const
 

@@ -107,7 +107,7 @@ function RotateSecret({ secret: { origin }, onClose }: SecretDialogProps) {
       onClose={onClose}
       effects={[
         `A new secret signs ${requestsTo(origin)} within five seconds. It is shown once, in the next step.`,
-        'Until the old secret expires, requests carry a signature of each. If it may be compromised, enter 0s.',
+        'Until the old secret expires, requests carry signatures of both. If it may be compromised, enter 0s.',
       ]}
       twin={{ method: 'POST', path: `${SIGNING_SECRETS_PATH}/rotate`, body: input }}
       command={shellLine([['belfry', 'signing-secret', 'rotate'], ...flags])}

@@ -17,7 +17,7 @@ test('revoking a secret shows whether requests are then signed, and with which s
     'requests to https://hooks.example.com are signed with the other secret only.',
   )
   expect(afterRevoking(bound, [project, bound])).toBe(
-    'requests to https://hooks.example.com are signed with the secrets of the project again.',
+    'requests to https://hooks.example.com will be signed with the secrets of the project.',
   )
   expect(afterRevoking(bound, [bound])).toBe('requests to https://hooks.example.com are no longer signed.')
   expect(afterRevoking(project, [project, bound])).toBe(

@@ -13,6 +13,6 @@ export function afterRevoking({ id, origin }: SigningSecret, all: readonly Signi
   const isLeft = (of: string | null) => all.some((other) => other.id !== id && other.origin === of)
   const what = requestsTo(origin)
   if (isLeft(origin)) return `${what} are signed with the other secret only.`
-  if (origin !== null && isLeft(null)) return `${what} are signed with the secrets of the project again.`
+  if (origin !== null && isLeft(null)) return `${what} will be signed with the secrets of the project.`
   return `${what} are no longer signed.`
 }

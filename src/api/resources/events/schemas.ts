@@ -29,7 +29,7 @@ export const WatchEvents = z.strictObject({
     .enum([...EVENT_SUBJECTS, 'all'])
     .optional()
     .describe(
-      'What the events are about: `runs` that end (default), `circuits` of targets that open or close, `all` of both, or entries of the `audit-log`, which needs the role admin. The other filters apply to runs.',
+      'What the events are about: `runs` that end (default), `circuits` of targets that open or close, `all` for both, or entries of the `audit-log`, which needs the role admin. The other filters apply to runs.',
     ),
   action: z.enum(AUDIT_ACTIONS).optional().describe('Only this kind of change in the audit log.'),
   scope: AuditScope.describe('Scope of the entries of the audit log, as in `GET /v1/audit-log`.'),

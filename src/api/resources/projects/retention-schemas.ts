@@ -32,5 +32,5 @@ export const EditRetention = z
       .describe(`${DOCS.auditLog}, from \`1d\` to \`36500d\`. Null for \`--audit-days\`.`),
   })
   .refine((retention) => Object.keys(retention).length > 0, 'must name history or auditLog')
-  .describe('What a shorter retention deletes is not restored by a longer one.')
+  .describe('Data that a shorter retention deleted is not restored by a longer one.')
   .meta({ id: 'EditRetention' })
