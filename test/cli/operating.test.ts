@@ -331,6 +331,26 @@ test('dead letters are listed by failure, rerun at a rate, and dismissed', async
   expect(dismissed.stdout).toBe('0\n')
 })
 
+test('a dry run of a rerun says which dead letters cannot be rerun', async () => {
+  const sink = await startSink(() => ({ status: 500 }))
+  const { id } = await create({
+    name: 'gone',
+    action: { type: 'ping', url: sink.url },
+    retry: { limit: 0 },
+  })
+  await trigger(id)
+  await eventually(async () => (await node.request('GET', '/v1/dead-letters')).body.items.length === 1, {
+    withinMs: 60_000,
+  })
+  await node.request('POST', `/v1/tasks/${id}/cancel`)
+
+  const dry = await belfry('dead-letter', 'redrive', '--task', 'gone', '--dry-run')
+  const dismissed = await belfry('dead-letter', 'dismiss', '--task', 'gone', '--yes')
+
+  expect(dry.stdout).toBe('0 dead letters would be rerun; 1 cannot be rerun because its task has ended\n')
+  expect(dismissed.stdout).toBe('✓ 1 dead letter dismissed\n')
+})
+
 test('a subscription is created, delivers events, and is removed', async () => {
   const sink = await startSink()
   const { id } = await create({ name: 'watched', action: { type: 'sleep', duration: '0s' } })
