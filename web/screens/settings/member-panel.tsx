@@ -74,7 +74,7 @@ export function MemberPanel({ scope, member, onClose }: MemberPanelProps) {
             : `Everyone who is in the group ${who} when they sign in ${gets}.`,
         member === undefined
           ? 'If the member exists, its role is changed.'
-          : 'The change takes effect within two seconds, also for people who are signed in.',
+          : 'The change takes effect within two seconds, even for people who are signed in.',
       ]}
       twin={{ method: 'POST', path: MEMBER_PATHS[scope], body: input }}
       command={shellLine([
