@@ -114,7 +114,7 @@ test('notes name what the import changes or leaves out', () => {
   expect(tasks[0]?.notes.map(({ about, note }) => `${about}: ${note.split(/[:;]/)[0]}`)).toEqual([
     'mail: MAILTO=ops@example.com becomes the owner',
     'user: user root',
-    'environment: TZ=Asia/Tokyo is set for the command',
+    'environment: TZ=Asia/Tokyo is set for the command. As under cron, it does not affect the schedule',
     'schedule: ~ becomes H',
     expect.stringMatching(/^secret: PGPASSWORD looks like a secret/),
     'environment: BELFRY_RUN_ID is left out',
