@@ -1,5 +1,5 @@
 import { LoopService } from '../runtime/loop-service.ts'
-import { endExpired, expiredWaits } from '../store/agenda/expiry.ts'
+import { endExpired, expiredQueueTimeouts } from '../store/agenda/expiry.ts'
 import type { Database } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -12,7 +12,7 @@ export interface ExpiryOptions {
 }
 
 const EVERY_MS = 1_000
-/** Maximum number of waits handled in one pass; if there are more, the next pass follows after AGAIN_MS. */
+/** Maximum number of queue timeouts handled in one pass; if there are more, the next pass follows after AGAIN_MS. */
 const BATCH = 1_000
 const AGAIN_MS = 20
 
@@ -37,15 +37,15 @@ export class Expiry extends LoopService {
   /** Makes one pass; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
     const { db, wakeUps, log } = this.#options
-    const waits = await db.run(expiredWaits({ limit: BATCH, except: this.#aside.restingIds }))
-    if (waits.length === 0) return undefined
-    await this.#aside.each(waits, async (part) => {
+    const timeouts = await db.run(expiredQueueTimeouts({ limit: BATCH, except: this.#aside.restingIds }))
+    if (timeouts.length === 0) return undefined
+    await this.#aside.each(timeouts, async (part) => {
       const [expired] = await db.run(endExpired(part))
       if (!expired) return
       if (expired.following.length > 0) wakeUps.announceDue(expired.following)
       if (expired.ended > 0)
         log.info({ count: expired.ended }, 'ended runs that exceeded their queue timeout')
     })
-    return waits.length === BATCH ? AGAIN_MS : undefined
+    return timeouts.length === BATCH ? AGAIN_MS : undefined
   }
 }

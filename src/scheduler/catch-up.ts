@@ -8,7 +8,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { type DueRow, type FireRequest, type FireResult, firePlain } from '../store/agenda/agenda.ts'
 import { lateStarts, postponeLate, readLate } from '../store/agenda/catch-up.ts'
-import { limitWaits } from '../store/agenda/expiry.ts'
+import { setQueueTimeouts } from '../store/agenda/expiry.ts'
 import { fireWithOverlap } from '../store/agenda/fire-with-overlap.ts'
 import type { Database } from '../store/database/database.ts'
 import type { SetAside } from '../store/database/set-aside.ts'
@@ -17,7 +17,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { BlackoutBook } from './blackout-book.ts'
 import type { Due } from './due-queue.ts'
-import { type Decided, waitsOf } from './firing.ts'
+import { type Decided, queueTimeoutsOf } from './firing.ts'
 import { paceLate } from './late-pace.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
@@ -60,7 +60,7 @@ type Right = Omit<FireRequest, 'firings'>
  * costs a tenth of the general one.
  */
 const runsBesideOthers = ({ row, definition, decision }: Decided): boolean =>
-  definition.overlap === 'allow' && row.state === 'scheduled' && decision.turn?.deferUntil == null
+  definition.overlap === 'allow' && row.state === 'scheduled' && decision.overlap?.deferUntil == null
 
 export class CatchUp extends LoopService {
   readonly #options: CatchUpOptions
@@ -167,8 +167,8 @@ export class CatchUp extends LoopService {
     const { db, nodeId, leases } = this.#options
     await this.#firings.aside.each(rows, async (part) => {
       const some = part as readonly Decided[]
-      const waits = waitsOf(some)
-      if (waits.length > 0) await db.run(limitWaits(waits))
+      const timeouts = queueTimeoutsOf(some)
+      if (timeouts.length > 0) await db.run(setQueueTimeouts(timeouts))
       const shards = [...new Set(some.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
       const [result] = await db.run(fire(some, { nodeId, shards, workerId: null }))
       if (result && result.lost.length > 0) leases.forget(result.lost)

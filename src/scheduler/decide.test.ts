@@ -168,7 +168,7 @@ test('after an outage the latest missed occurrence runs, and the earlier ones ar
 
   expect(decision).toEqual({
     exclusive: true,
-    turn: null,
+    overlap: null,
     recovery: null,
     isLast: false,
     runFor: NOON + 5 * HOUR,
@@ -292,15 +292,15 @@ test('the policy fail runs nothing and records the missed occurrences as failed'
 test('a catch-up run waits for its turn and supersedes no run', () => {
   const late = due({ ...hourly, overlap: 'cancel_previous' }, { row: { kind: 'catchup' } })
 
-  expect(decide(late)).toMatchObject({ exclusive: true, next: null, turn: { supersedes: false } })
+  expect(decide(late)).toMatchObject({ exclusive: true, next: null, overlap: { supersedes: false } })
   expect(decide(due({ ...hourly, overlap: 'allow' }, { row: { kind: 'catchup' } })).exclusive).toBe(false)
 })
 
 test('a run that supersedes the active one waits for its end, however many runs are held', () => {
-  const { turn } = decide(due({ ...hourly, overlap: 'cancel_previous' }))
+  const { overlap } = decide(due({ ...hourly, overlap: 'cancel_previous' }))
 
-  expect(turn).toMatchObject({ supersedes: true, places: MAX_QUEUED })
-  expect(decide(due({ ...hourly, overlap: 'queue_one' })).turn).toMatchObject({ places: 1 })
+  expect(overlap).toMatchObject({ supersedes: true, places: MAX_QUEUED })
+  expect(decide(due({ ...hourly, overlap: 'queue_one' })).overlap).toMatchObject({ places: 1 })
 })
 
 const spread = aDefinition({

@@ -4,7 +4,7 @@
  * into steps.
  */
 
-import { isBrief, makeUpSteps, spread, type Unwatched } from '../core/policy/misfire.ts'
+import { isBrief, misfireSteps, spread, type Unwatched } from '../core/policy/misfire.ts'
 import { lateLaneOf } from '../core/run/lane.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
 import {
@@ -18,7 +18,13 @@ import {
 import type { Plan } from '../core/schedule/schedule.ts'
 import { type KeptDefinition, MAX_QUEUED, planOf, queuedAtMost } from '../core/task/task.ts'
 import { atOnce, type Steps } from '../core/values/steps.ts'
-import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda/agenda.ts'
+import {
+  type Decision,
+  type DueRow,
+  JUST_RUN,
+  type OverlapDecision,
+  type Skip,
+} from '../store/agenda/agenda.ts'
 import type { Recovery } from '../store/agenda/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
 
@@ -62,9 +68,9 @@ function withoutFollower(due: DueCase): Decision | null {
   if (row.state === 'retrying' || row.kind === 'backfill') return JUST_RUN
   // The next row of a run that has waited was written when the run began to wait.
   if (row.kind === 'occurrence' && row.state === 'scheduled') return null
-  const turn = turnOf(due)
+  const overlap = overlapOf(due)
   const exclusive = isExclusive(due)
-  return putOff(due, exclusive || turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN)
+  return putOff(due, exclusive || overlap ? { ...JUST_RUN, exclusive, overlap } : JUST_RUN)
 }
 
 const isExclusive = ({ definition }: DueCase): boolean => definition.overlap !== 'allow'
@@ -73,9 +79,9 @@ const isExclusive = ({ definition }: DueCase): boolean => definition.overlap !==
 function withFollower(due: DueCase, missed: Missed): Decision {
   const { row, definition } = due
   const exclusive = isExclusive(due)
-  const turn = turnOf(due)
+  const overlap = overlapOf(due)
   if (definition.schedule.type === 'once') {
-    const decision = turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN
+    const decision = overlap ? { ...JUST_RUN, exclusive, overlap } : JUST_RUN
     return missed === NOTHING_MISSED ? decision : { ...decision, ...missed }
   }
   const isLast = hasNoNext(due)
@@ -83,16 +89,16 @@ function withFollower(due: DueCase, missed: Missed): Decision {
   const passed = Math.max(row.scheduledFor, missed.runFor ?? 0, missed.skip?.until ?? 0, last)
   const next = nextRow(due, passed)
   return missed.recovery
-    ? { ...missed, exclusive, turn: null, isLast: isOver(due, missed.recovery), next }
-    : { ...missed, exclusive, turn, isLast, next }
+    ? { ...missed, exclusive, overlap: null, isLast: isOver(due, missed.recovery), next }
+    : { ...missed, exclusive, overlap, isLast, next }
 }
 
 /** Defers a run that waited, or that catches up on an outage, while a blackout is in force. */
 function putOff({ row, now, blackouts }: DueCase, decision: Decision): Decision {
   const window =
     row.kind === 'manual' || row.state === 'held' ? null : blackouts?.at(Math.max(now, row.wakeAt))
-  if (!window || decision.turn === null) return decision
-  return { ...decision, turn: { ...decision.turn, deferUntil: window.until } }
+  if (!window || decision.overlap === null) return decision
+  return { ...decision, overlap: { ...decision.overlap, deferUntil: window.until } }
 }
 
 /** Decides about an occurrence within a blackout; returns null if it is in none. */
@@ -104,9 +110,9 @@ function* blackedOut(due: DueCase): Steps<Decision | null> {
   if (window.effect === 'defer') {
     // A window that has ended by now defers nothing: the occurrence is simply late.
     if (window.until <= now) return null
-    const turn = { ...turnFor(due), deferUntil: window.until }
+    const overlap = { ...overlapFor(due), deferUntil: window.until }
     const isLast = hasNoNext(due)
-    return { ...JUST_RUN, exclusive, turn, isLast, next: nextOf(due, row.scheduledFor) }
+    return { ...JUST_RUN, exclusive, overlap, isLast, next: nextOf(due, row.scheduledFor) }
   }
   const plan = planOf(definition)
   const until = lastOccurrence(plan, { from: row.scheduledFor, to: Math.min(now, window.until - 1) })
@@ -130,22 +136,23 @@ function isOver({ row, definition: { maxRuns } }: DueCase, { late }: Recovery): 
   return maxRuns !== null && row.ordinal + late.length > maxRuns
 }
 
-/** Returns how the row takes its turn; null if it runs at once or is skipped, for which there is a cheaper statement. */
-function turnOf({ row, definition }: DueCase): Turn | null {
-  const { overlap } = definition
-  const mayWait = overlap !== 'skip' && overlap !== 'allow'
+/** Returns what the overlap policy decides; null if the row runs at once or is skipped, for which there is a cheaper statement. */
+function overlapOf({ row, definition }: DueCase): OverlapDecision | null {
+  const policy = definition.overlap
+  const mayWait = policy !== 'skip' && policy !== 'allow'
   // A catch-up run waits for its turn and may have to yield to runs on time.
-  const meetsLate = row.kind === 'catchup' || (overlap === 'skip' && definition.misfire.policy === 'run_all')
+  const meetsLate = row.kind === 'catchup' || (policy === 'skip' && definition.misfire.policy === 'run_all')
   if (!mayWait && !meetsLate && row.state === 'scheduled') return null
-  return turnFor({ row, definition })
+  return overlapFor({ row, definition })
 }
 
-function turnFor({ row, definition: { overlap } }: Pick<DueCase, 'row' | 'definition'>): Turn {
+function overlapFor({ row, definition }: Pick<DueCase, 'row' | 'definition'>): OverlapDecision {
+  const policy = definition.overlap
   return {
     // A run that supersedes others always waits, since the runs that waited before it are removed.
-    places: queuedAtMost(overlap) ?? MAX_QUEUED,
-    beyond: overlap === 'queue_all' ? 'overlap_limit' : 'overlap',
-    supersedes: overlap === 'cancel_previous' && row.kind !== 'catchup',
+    places: queuedAtMost(policy) ?? MAX_QUEUED,
+    beyond: policy === 'queue_all' ? 'overlap_limit' : 'overlap',
+    supersedes: policy === 'cancel_previous' && row.kind !== 'catchup',
     deferUntil: null,
   }
 }
@@ -185,7 +192,7 @@ function* afterOutage(due: DueCase, stretch: Unwatched): Steps<Missed> {
   const brief = isBrief(stretch, due.misfireGraceMs)
   const runsLeft = maxRuns === null ? null : maxRuns - row.ordinal + 1
   const missed = { plan, misfire, now, first, end, runsLeft, isBrief: brief, hasNewer }
-  const { runs, passedUntil, hasFailed } = yield* makeUpSteps(missed)
+  const { runs, passedUntil, hasFailed } = yield* misfireSteps(missed)
   const skip: Skip | null =
     passedUntil === null
       ? null

@@ -1,7 +1,7 @@
 /** Plans the firing of due rows: which of them get the available room, and what follows from a fire that was granted. */
 import { durationMs } from '../core/task/task.ts'
 import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda/agenda.ts'
-import type { LimitedWait } from '../store/agenda/expiry.ts'
+import type { QueueTimeout } from '../store/agenda/expiry.ts'
 import type { HeldRow } from '../store/agenda/fire-with-overlap.ts'
 import { type Line, LOCAL, type LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
@@ -80,49 +80,48 @@ function takeFrom(room: LineRoom, place: 'ahead' | 'free'): boolean {
 
 /** Firings that one statement can carry out. */
 export interface Group {
-  readonly how: 'start' | 'queue' | 'follow' | 'each' | 'turn' | 'recover'
+  readonly how: 'start' | 'queue' | 'recurring' | 'each' | 'overlap' | 'recover'
   readonly firings: readonly PlannedFiring[]
 }
 
 /** Whether the run starts here and the only other thing to do is to write the row that follows. */
-const isFollowed = ({ startNow, decision: { skip, runFor, next, isLast } }: PlannedFiring) =>
+const isRecurring = ({ startNow, decision: { skip, runFor, next, isLast } }: PlannedFiring) =>
   startNow && skip === null && runFor === null && next !== null && next.jitterMs === undefined && !isLast
 
 /**
  * Groups firings by statement. Rows that just run have a cheap statement, in which all start or all wait; so have rows that
- * start and are followed by the next. Rows that may have to take turns need an expensive one, and the rest are fired one by
- * one. All that wait go in one statement, because with claims in strict order a run must not be in `ready` before one that was
- * due earlier.
+ * start and are followed by the next. Rows that may overlap need an expensive one, and the rest are fired one by one. All that
+ * wait go in one statement, because with claims in strict order a run must not be in `ready` before one that was due earlier.
  */
 export function grouped(firings: readonly PlannedFiring[]): Group[] {
   const isPlain = ({ decision }: PlannedFiring) => decision === JUST_RUN
   const waitsPlainly = firings.every((firing) => firing.startNow || isPlain(firing))
   const groups: Record<Group['how'], PlannedFiring[]> = {
     start: [],
-    follow: [],
+    recurring: [],
     each: [],
     queue: [],
-    turn: [],
+    overlap: [],
     recover: [],
   }
   for (const firing of firings) {
     const how = firing.startNow ? 'start' : waitsPlainly ? 'queue' : 'each'
     groups[isPlain(firing) ? how : statementFor(firing)].push(firing)
   }
-  return (['start', 'follow', 'each', 'queue', 'turn', 'recover'] as const).flatMap((how) =>
+  return (['start', 'recurring', 'each', 'queue', 'overlap', 'recover'] as const).flatMap((how) =>
     groups[how].length > 0 ? [{ how, firings: groups[how] }] : [],
   )
 }
 
 function statementFor(firing: PlannedFiring): Group['how'] {
-  const { turn, recovery } = firing.decision
+  const { overlap, recovery } = firing.decision
   if (recovery !== null) return 'recover'
-  if (turn !== null) return 'turn'
-  return isFollowed(firing) ? 'follow' : 'each'
+  if (overlap !== null) return 'overlap'
+  return isRecurring(firing) ? 'recurring' : 'each'
 }
 
-/** Returns the wait limits of the due rows that have a queue timeout. */
-export const waitsOf = (dues: readonly Due[]): LimitedWait[] =>
+/** Returns the queue timeouts of the due rows that have one. */
+export const queueTimeoutsOf = (dues: readonly Due[]): QueueTimeout[] =>
   dues.flatMap(({ row: { runId, attempt, wakeAt }, definition: { queueTimeout } }) =>
     queueTimeout === null ? [] : [{ runId, attempt, wakeAt, waitMs: durationMs(queueTimeout) }],
   )
@@ -146,7 +145,7 @@ export function workOf({ row, definition, decision }: Decided): Work {
 
 /** Returns a row that the fire has left waiting, as reading it would return it. */
 export function waitingOf({ row, decision }: Decided, { wakeAt }: HeldRow): DueRow {
-  const state = decision.turn?.deferUntil == null ? 'held' : 'deferred'
+  const state = decision.overlap?.deferUntil == null ? 'held' : 'deferred'
   return { ...row, state, wakeAt, fence: row.fence + 1 }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
 import { dueInstant } from './decide.ts'
 import type { Due } from './due-queue.ts'
-import { isMadeUpFor, Missed } from './missed.ts'
+import { Missed, needsCatchUp } from './missed.ts'
 
 const AT = Date.UTC(2026, 10, 16, 12)
 const hourly = { type: 'cron', expression: '0 * * * *', timezone: 'UTC' } as const
@@ -26,10 +26,10 @@ const GRACE_MS = 10_000
 
 test('an occurrence missed in a long outage under run_all is set aside for catch-up', () => {
   const outage = { from: AT - 1, to: AT + GRACE_MS }
-  const isSetAside = (row = {}, fields = {}) => isMadeUpFor(due('a', 1, row, fields), [outage], GRACE_MS)
+  const isSetAside = (row = {}, fields = {}) => needsCatchUp(due('a', 1, row, fields), [outage], GRACE_MS)
 
   expect(isSetAside()).toBe(true)
-  expect(isMadeUpFor(due('a'), [{ from: AT, to: AT + GRACE_MS }], GRACE_MS)).toBe(false)
+  expect(needsCatchUp(due('a'), [{ from: AT, to: AT + GRACE_MS }], GRACE_MS)).toBe(false)
   expect(isSetAside({ kind: 'manual' })).toBe(false)
   expect(isSetAside({}, { misfire: { ...misfire, policy: 'run_once' } })).toBe(false)
   expect(isSetAside({}, { schedule: { type: 'delay', interval: '1h' } })).toBe(false)
@@ -39,8 +39,8 @@ test('after a short outage only a task that missed several occurrences is set as
   const outage = { from: AT - 1, to: AT + GRACE_MS - 1 }
   const schedule = { type: 'cron', expression: '*/5 * * * * *', timezone: 'UTC' }
 
-  expect(isMadeUpFor(due('a'), [outage], GRACE_MS)).toBe(false)
-  expect(isMadeUpFor(due('a', 1, {}, { schedule }), [outage], GRACE_MS)).toBe(true)
+  expect(needsCatchUp(due('a'), [outage], GRACE_MS)).toBe(false)
+  expect(needsCatchUp(due('a', 1, {}, { schedule }), [outage], GRACE_MS)).toBe(true)
 })
 
 test('an occurrence that jitter delayed into an outage was missed in it', () => {
@@ -48,7 +48,7 @@ test('an occurrence that jitter delayed into an outage was missed in it', () => 
   const dueAt = dueInstant(jittered)
 
   expect(dueAt).toBeGreaterThan(AT)
-  expect(isMadeUpFor(jittered, [{ from: dueAt - 1, to: dueAt + GRACE_MS }], GRACE_MS)).toBe(true)
+  expect(needsCatchUp(jittered, [{ from: dueAt - 1, to: dueAt + GRACE_MS }], GRACE_MS)).toBe(true)
 })
 
 test('missed rows are taken a few at a time, in order, one per task, and busy tasks wait', () => {

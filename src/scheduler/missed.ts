@@ -5,10 +5,10 @@ import { dueInstant } from './decide.ts'
 import type { Due } from './due-queue.ts'
 
 /**
- * Whether a row was missed in an outage and its task's policy makes up for all missed occurrences, which may require many
- * writes. A single occurrence after a brief unwatched period does not count: it simply runs.
+ * Whether a row was missed in an outage and its task catches up on all missed occurrences, which may require many writes. A
+ * single occurrence after a brief unwatched period does not count: it simply runs.
  */
-export function isMadeUpFor(due: Due, unwatched: readonly Unwatched[], graceMs: number): boolean {
+export function needsCatchUp(due: Due, unwatched: readonly Unwatched[], graceMs: number): boolean {
   const { row, definition } = due
   const { misfire, schedule } = definition
   if (misfire.policy !== 'run_all' || row.kind !== 'occurrence' || row.state !== 'scheduled') return false
@@ -21,7 +21,7 @@ export function isMadeUpFor(due: Due, unwatched: readonly Unwatched[], graceMs: 
 }
 
 /**
- * Rows whose tasks make up for all missed occurrences. Each of them writes up to the task's cap of rows, so they wait here and
+ * Rows whose tasks catch up on all missed occurrences. Each of them writes up to the task's cap of rows, so they wait here and
  * are fired a few at a time, beside the runs on time and never ahead of them.
  */
 export class Missed {

@@ -1,7 +1,7 @@
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Due } from './due-queue.ts'
-import { isMadeUpFor, Missed } from './missed.ts'
+import { Missed, needsCatchUp } from './missed.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
 export interface RecoveringOptions {
@@ -51,13 +51,13 @@ export class Recovering extends LoopService {
     return this.#missed.size
   }
 
-  /** Keeps the rows whose missed occurrences are to be made up for; returns the rest. */
+  /** Keeps the rows whose tasks must catch up on missed occurrences; returns the rest. */
   setAside(taken: readonly Due[]): readonly Due[] {
     const { leases, misfireGraceMs } = this.#options
     const onTime: Due[] = []
     for (const due of taken) {
       const held = leases.get(due.row.shard)
-      if (held && isMadeUpFor(due, held.unwatched, misfireGraceMs)) this.#add(due)
+      if (held && needsCatchUp(due, held.unwatched, misfireGraceMs)) this.#add(due)
       else onTime.push(due)
     }
     if (onTime.length < taken.length) this.wake()

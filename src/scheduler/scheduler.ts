@@ -7,8 +7,8 @@
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { FireResult } from '../store/agenda/agenda.ts'
-import { limitWaits } from '../store/agenda/expiry.ts'
-import type { HeldRow, TurnResult } from '../store/agenda/fire-with-overlap.ts'
+import { setQueueTimeouts } from '../store/agenda/expiry.ts'
+import type { HeldRow, OverlapFireResult } from '../store/agenda/fire-with-overlap.ts'
 import { mayHaveBeenCarriedOut } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
 import { LOCAL, type ReservedWork } from '../transport/local-worker.ts'
@@ -22,9 +22,9 @@ import {
   type Group,
   grouped,
   type PlannedFiring,
+  queueTimeoutsOf,
   runs,
   waitingOf,
-  waitsOf,
   withRoom,
   workOf,
 } from './firing.ts'
@@ -33,7 +33,7 @@ import { Lead } from './lead.ts'
 import { Overflows } from './overflows.ts'
 import { ReadingAhead, type ReadingAheadOptions } from './reading-ahead.ts'
 import { Recovering } from './recovering.ts'
-import { ALL_AS_ASKED, sendFirings, startFollowing } from './send-firings.ts'
+import { ALL_AS_ASKED, sendFirings, startRecurring } from './send-firings.ts'
 import { Sides } from './sides.ts'
 import { Superseding } from './superseding.ts'
 
@@ -257,10 +257,10 @@ export class Scheduler implements Service {
   async #firePart(group: Group): Promise<readonly PlannedFiring[]> {
     const { worker } = this.#options
     const { how, firings } = group
-    await this.#limitWaits(firings)
+    await this.#setQueueTimeouts(firings)
     const begunAt = performance.now()
-    if (how === 'follow' && worker !== null) {
-      const left = await startFollowing(firings, { ...this.#options, worker })
+    if (how === 'recurring' && worker !== null) {
+      const left = await startRecurring(firings, { ...this.#options, worker })
       this.#lead.measure(performance.now() - begunAt, firings.length, performance.now())
       this.#begin(left.size === 0 ? firings : firings.filter(({ row }) => !left.has(row.runId)), ALL_AS_ASKED)
       return left.size === 0 ? [] : firings.filter(({ row }) => left.has(row.runId))
@@ -273,7 +273,7 @@ export class Scheduler implements Service {
   }
 
   /** Begins the runs that a fire has started, and releases the room of the rest. */
-  #begin(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): void {
+  #begin(firings: readonly PlannedFiring[], result: FireResult | OverlapFireResult | undefined): void {
     const started = this.#settle(firings, result)
     if (started.length < firings.length) {
       const begun = new Set(started.map(({ work }) => work.runId))
@@ -288,13 +288,16 @@ export class Scheduler implements Service {
   }
 
   /** Records the queue timeouts of runs before they are fired; few tasks have one. */
-  async #limitWaits(firings: readonly PlannedFiring[]): Promise<void> {
-    const waits = waitsOf(firings)
-    if (waits.length > 0) await this.#options.db.run(limitWaits(waits))
+  async #setQueueTimeouts(firings: readonly PlannedFiring[]): Promise<void> {
+    const timeouts = queueTimeoutsOf(firings)
+    if (timeouts.length > 0) await this.#options.db.run(setQueueTimeouts(timeouts))
   }
 
   /** Handles the result of a fire; returns the runs that the worker of this process shall start. */
-  #settle(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): ReservedWork[] {
+  #settle(
+    firings: readonly PlannedFiring[],
+    result: FireResult | OverlapFireResult | undefined,
+  ): ReservedWork[] {
     const { wakeUps, leases, clock, worker } = this.#options
     const gone = new Set(result?.gone)
     const blocked = new Set(result?.blocked)
@@ -338,7 +341,7 @@ export class Scheduler implements Service {
     const row = waitingOf(firing, waiting)
     if (row.wakeAt < this.#ahead.readUntil)
       this.#queue.add({ row, definition: firing.definition, line: firing.line ?? LOCAL })
-    if (row.state === 'held' && firing.decision.turn?.supersedes) this.#superseding.add(row)
+    if (row.state === 'held' && firing.decision.overlap?.supersedes) this.#superseding.add(row)
   }
 
   #hinted(hints: readonly DueHint[]): void {

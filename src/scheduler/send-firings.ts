@@ -7,7 +7,7 @@ import {
   ONE_ROW_AN_OCCURRENCE,
 } from '../store/agenda/agenda.ts'
 import { recover } from '../store/agenda/catch-up.ts'
-import { fireWithOverlap, type TurnResult } from '../store/agenda/fire-with-overlap.ts'
+import { fireWithOverlap, type OverlapFireResult } from '../store/agenda/fire-with-overlap.ts'
 import { type Database, violatedConstraint } from '../store/database/database.ts'
 import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Group, PlannedFiring } from './firing.ts'
@@ -30,7 +30,7 @@ const sidesOf = (firings: readonly PlannedFiring[]): (number | null)[] =>
 export async function sendFirings(
   { how, firings }: Group,
   parts: FiringParts,
-): Promise<FireResult | TurnResult | undefined> {
+): Promise<FireResult | OverlapFireResult | undefined> {
   const { db, nodeId, worker, leases } = parts
   const shards = shardsOf(firings, leases)
   const rows = firings.map(({ row }) => row)
@@ -39,7 +39,7 @@ export async function sendFirings(
     const [result] = await db.run(recover({ nodeId, shards, workerId, firings }))
     return result
   }
-  if (how === 'turn') {
+  if (how === 'overlap') {
     const [result] = await db.run(fireWithOverlap({ nodeId, shards, workerId, firings }))
     return result
   }
@@ -55,18 +55,18 @@ export async function sendFirings(
  * Starts recurring runs on the worker of this process, all as planned, with the cheapest statement. Returns those that it left
  * alone because something is in their way.
  */
-export async function startFollowing(
+export async function startRecurring(
   firings: readonly PlannedFiring[],
   { db, nodeId, worker, leases }: FiringParts & { readonly worker: Pick<LocalWorker, 'id'> },
 ): Promise<ReadonlySet<string>> {
   const shards = shardsOf(firings, leases)
-  const [followed] = await db
+  const [result] = await db
     .run(fireRecurring({ nodeId, shards, workerId: worker.id, firings }))
     .catch((error) => {
       if (violatedConstraint(error) !== ONE_ROW_AN_OCCURRENCE) throw error
       return [{ left: firings.map(({ row }) => row.runId) }]
     })
-  return new Set(followed?.left)
+  return new Set(result?.left)
 }
 
 const shardsOf = (firings: readonly PlannedFiring[], leases: ShardLeases) =>

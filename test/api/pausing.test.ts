@@ -177,7 +177,7 @@ test('a retry goes on during a pause', async () => {
 test('catch-up runs that a scheduler writes during the pause are skipped too', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
   const pausing = db.transaction(async (scheduler) => {
-    // As a scheduler does that makes up for what was missed: it holds the occurrence while it writes the rows.
+    // As a scheduler does that catches up on missed occurrences: it locks the occurrence while it writes the rows.
     await scheduler.run(sql`select from agenda where task_id = ${task.id} for update`)
     const paused = pause(task.id)
     await eventually(async () => {

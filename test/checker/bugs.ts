@@ -46,7 +46,7 @@ const CREATE = { where: ['insert into task \\(', 'insert into agenda'] }
 const CANCEL_RUNS = { where: ['update agenda set cancel_at'] }
 const SWEEP = { where: ['^\\s*delete from agenda', "state = 'scheduled'", 'returning count_of'] }
 
-const TURN = { where: ['from shard', 'judged as materialized', 'insert into ready'] }
+const FIRE_WITH_OVERLAP = { where: ['from shard', 'judged as materialized', 'insert into ready'] }
 const STOPPED_AMONG = { where: ['select run_id as "runId" from agenda', 'cancel_at is not null$'] }
 /** Asks whether a remote worker is alive, when it reports runs that it does not lease. */
 const LATEST_CLAIM = { where: ['n\\.dead_at is not null as "isDead"', 'w\\.id = \\$\\d+$'] }
@@ -446,7 +446,7 @@ export const BUGS: readonly Bug[] = [
     kinds: ['over_limit'],
     edits: [
       {
-        ...TURN,
+        ...FIRE_WITH_OVERLAP,
         change: [['coalesce\\(l\\.on_time, 0\\) < i\\.places', 'coalesce(l.on_time, 0) <= i.places']],
       },
     ],
@@ -456,7 +456,7 @@ export const BUGS: readonly Bug[] = [
     kinds: ['out_of_order'],
     edits: [
       {
-        ...TURN,
+        ...FIRE_WITH_OVERLAP,
         change: [
           [
             "\\(o\\.kind = 'catchup', o\\.scheduled_for, o\\.run_id\\) < \\(i\\.is_late, i\\.due_at, i\\.run_id\\)",
@@ -469,13 +469,15 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'a line does not wait for what is active',
     kinds: ['over_limit'],
-    edits: [{ ...TURN, change: [['i\\.task_id not in \\(select task_id from active\\) and', '']] }],
+    edits: [
+      { ...FIRE_WITH_OVERLAP, change: [['i\\.task_id not in \\(select task_id from active\\) and', '']] },
+    ],
   },
   {
     name: 'what waits is neither woken nor looked at again',
     kinds: ['lost'],
     edits: [
-      { ...TURN, change: [["interval '1 millisecond' \\* case", "interval '1 hour' * case"]] },
+      { ...FIRE_WITH_OVERLAP, change: [["interval '1 millisecond' \\* case", "interval '1 hour' * case"]] },
       { ...END, change: [["where state = 'held' and run_id = any", 'where false and run_id = any']] },
     ],
   },
@@ -494,7 +496,7 @@ export const BUGS: readonly Bug[] = [
     kinds: ['lost'],
     edits: [
       {
-        ...TURN,
+        ...FIRE_WITH_OVERLAP,
         change: [
           [
             "'skipped'::run_state, reason\\s+from replaced",

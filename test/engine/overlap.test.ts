@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { MAX_QUEUED, type OverlapPolicy } from '../../src/core/task/task.ts'
-import { type DueRow, fire, JUST_RUN, type Turn } from '../../src/store/agenda/agenda.ts'
+import { type DueRow, fire, JUST_RUN, type OverlapDecision } from '../../src/store/agenda/agenda.ts'
 import { fireWithOverlap } from '../../src/store/agenda/fire-with-overlap.ts'
 import { endPlainRuns, endRuns } from '../../src/store/agenda/outcomes.ts'
 import { tellBefore } from '../../src/store/agenda/superseding.ts'
@@ -150,16 +150,16 @@ const still = await createTestDatabase()
 const nodeId = await aNode(still.db, ['scheduler', 'worker'])
 const shards = await ownShards(still.db, nodeId)
 
-const turn = (overlap: OverlapPolicy, changes: Partial<Turn> = {}): Turn => ({
-  places: overlap === 'queue_one' ? 1 : MAX_QUEUED,
-  beyond: overlap === 'queue_all' ? 'overlap_limit' : 'overlap',
-  supersedes: overlap === 'cancel_previous',
+const under = (policy: OverlapPolicy, changes: Partial<OverlapDecision> = {}): OverlapDecision => ({
+  places: policy === 'queue_one' ? 1 : MAX_QUEUED,
+  beyond: policy === 'queue_all' ? 'overlap_limit' : 'overlap',
+  supersedes: policy === 'cancel_previous',
   deferUntil: null,
   ...changes,
 })
 
-async function fireOne(row: DueRow, how: Turn) {
-  const decision = { ...JUST_RUN, exclusive: true, turn: how }
+async function fireOne(row: DueRow, overlap: OverlapDecision) {
+  const decision = { ...JUST_RUN, exclusive: true, overlap }
   const request = { nodeId, shards, workerId: nodeId, firings: [{ row, decision, startNow: true }] }
   const [result] = await still.db.run(fireWithOverlap(request))
   return result
@@ -190,7 +190,7 @@ const stateOf = async (runId: string) =>
 async function aBusyTask() {
   const [task] = await tasksInAgenda(still.db)
   const first = await dueRow(still.db, task?.runId as string)
-  await fireOne(first, turn('queue_all'))
+  await fireOne(first, under('queue_all'))
   return { taskId: first.taskId, first }
 }
 
@@ -209,8 +209,8 @@ const ending = (runId: string, fence: number) => ({
 test('the end of a run wakes only the first held run of its task', async () => {
   const { taskId, first } = await aBusyTask()
   const [second, third] = [await another(taskId), await another(taskId)]
-  await fireOne(second, turn('queue_all'))
-  await fireOne(third, turn('queue_all'))
+  await fireOne(second, under('queue_all'))
+  await fireOne(third, under('queue_all'))
   expect(await stateOf(first.runId)).toMatchObject({ state: 'running', awaited: true })
 
   expect(await still.db.run(endPlainRuns([ending(first.runId, 1)]))).toEqual([{ left: [first.runId] }])
@@ -226,12 +226,12 @@ test('the end of a run wakes only the first held run of its task', async () => {
 test('a held run starts before a run that comes due later, whichever is checked first', async () => {
   const { taskId, first } = await aBusyTask()
   const [second, third] = [await another(taskId), await another(taskId)]
-  await fireOne(second, turn('queue_all'))
+  await fireOne(second, under('queue_all'))
   await still.db.run(endRuns([ending(first.runId, 1)]))
 
-  await fireOne(third, turn('queue_all'))
+  await fireOne(third, under('queue_all'))
   expect((await stateOf(third.runId))?.state).toBe('held')
-  await fireOne(await dueRow(still.db, second.runId), turn('queue_all'))
+  await fireOne(await dueRow(still.db, second.runId), under('queue_all'))
 
   expect(await stateOf(second.runId)).toMatchObject({ state: 'running', awaited: true })
 })
@@ -239,10 +239,10 @@ test('a held run starts before a run that comes due later, whichever is checked 
 test('a held run is checked again without a wake-up, and stays held', async () => {
   const { taskId } = await aBusyTask()
   const second = await another(taskId)
-  await fireOne(second, turn('queue_one'))
+  await fireOne(second, under('queue_one'))
   expect((await stateOf(second.runId))?.wakeInMs).toBeLessThanOrEqual(1_000)
 
-  const result = await fireOne(await dueRow(still.db, second.runId), turn('queue_one'))
+  const result = await fireOne(await dueRow(still.db, second.runId), under('queue_one'))
 
   expect(result?.held).toMatchObject([{ runId: second.runId }])
   expect((await stateOf(second.runId))?.state).toBe('held')
@@ -251,9 +251,9 @@ test('a held run is checked again without a wake-up, and stays held', async () =
 test('queue_one holds only one run, even if a run with an earlier due time arrives late', async () => {
   const { taskId } = await aBusyTask()
   const [late, waiting] = [await another(taskId), await another(taskId)]
-  await fireOne(waiting, turn('queue_one'))
+  await fireOne(waiting, under('queue_one'))
 
-  const result = await fireOne(late, turn('queue_one'))
+  const result = await fireOne(late, under('queue_one'))
 
   expect(result?.blocked).toEqual([late.runId])
   expect(await stateOf(waiting.runId)).toMatchObject({ state: 'held' })
@@ -266,7 +266,7 @@ test('queue_all skips runs beyond its limit with the reason overlap_limit', asyn
   await still.db.run(sql`update agenda set state = 'held' where task_id = ${taskId} and state = 'scheduled'`)
   const beyond = await another(taskId)
 
-  const result = await fireOne(beyond, turn('queue_all'))
+  const result = await fireOne(beyond, under('queue_all'))
 
   expect(result?.blocked).toEqual([beyond.runId])
   expect(await historyOf(still.db, taskId)).toMatchObject([{ state: 'skipped', reason: 'overlap_limit' }])
@@ -277,21 +277,21 @@ test.each([
   ['queue_one', 0],
 ] as const)(
   'under %s the latest missed occurrence is also recorded when another run blocks it',
-  async (overlap, places) => {
+  async (policy, places) => {
     const { taskId } = await aBusyTask()
     const row = await another(taskId)
     const at = (n: number) => row.scheduledFor + n * 60_000
     const decision = {
       ...JUST_RUN,
       exclusive: true,
-      turn: overlap === 'skip' ? null : turn(overlap, { places }),
+      overlap: policy === 'skip' ? null : under(policy, { places }),
       skip: { runId: uuidv7(), reason: 'misfire' as const, until: at(3), count: 4 },
       runFor: at(4),
       next: { runId: uuidv7(), at: at(5) },
     }
     const request = { nodeId, shards, workerId: null, firings: [{ row, decision, startNow: false }] }
 
-    const [result] = await still.db.run(overlap === 'skip' ? fire(request) : fireWithOverlap(request))
+    const [result] = await still.db.run(policy === 'skip' ? fire(request) : fireWithOverlap(request))
 
     expect(result?.blocked).toEqual([row.runId])
     expect(await historyOf(still.db, taskId)).toMatchObject([
@@ -308,9 +308,9 @@ test.each([
 test('cancel_previous replaces a held run with the latest one', async () => {
   const { taskId } = await aBusyTask()
   const [second, third] = [await another(taskId), await another(taskId)]
-  await fireOne(second, turn('cancel_previous'))
+  await fireOne(second, under('cancel_previous'))
 
-  await fireOne(third, turn('cancel_previous'))
+  await fireOne(third, under('cancel_previous'))
 
   expect((await stateOf(third.runId))?.state).toBe('held')
   expect(await stateOf(second.runId)).toBeUndefined()
@@ -322,7 +322,7 @@ test('cancel_previous replaces a held run with the latest one', async () => {
 test('runs of several tasks are asked to stop for their held successors, unless their row is locked', async () => {
   const busy = [await aBusyTask(), await aBusyTask(), await aBusyTask(), await aBusyTask()]
   const held = await Promise.all(busy.map(({ taskId }) => another(taskId)))
-  for (const row of held) await fireOne(row, turn('cancel_previous'))
+  for (const row of held) await fireOne(row, under('cancel_previous'))
   const [told, waiting, moving, over] = busy.map(({ first }) => first.runId)
   await still.db.run(
     sql`update agenda set state = 'retrying', worker_id = null where run_id = ${waiting as string}`,
@@ -346,11 +346,11 @@ test('a pending catch-up run becomes held when a run of its task on time starts'
   const onTime = await dueRow(still.db, task?.runId as string)
   const late = await another(onTime.taskId, 'catchup', -60_000)
   const asked = { nodeId, shards, workerId: null }
-  const decision = { ...JUST_RUN, exclusive: true, turn: turn('skip') }
+  const decision = { ...JUST_RUN, exclusive: true, overlap: under('skip') }
   await still.db.run(fireWithOverlap({ ...asked, firings: [{ row: late, decision, startNow: false }] }))
   expect((await stateOf(late.runId))?.state).toBe('pending')
 
-  await fireOne(onTime, turn('skip', { places: 0 }))
+  await fireOne(onTime, under('skip', { places: 0 }))
 
   expect(await stateOf(onTime.runId)).toMatchObject({ state: 'running', awaited: true })
   expect((await stateOf(late.runId))?.state).toBe('held')
@@ -363,7 +363,7 @@ test('a fire concurrent with the end of the previous run strands no run, and nei
   const { taskId, first } = await aBusyTask()
   const second = await another(taskId)
 
-  await Promise.all([still.db.run(endRuns([ending(first.runId, 1)])), fireOne(second, turn('queue_all'))])
+  await Promise.all([still.db.run(endRuns([ending(first.runId, 1)])), fireOne(second, under('queue_all'))])
 
   const row = await stateOf(second.runId)
   expect(['running', 'held']).toContain(row?.state)

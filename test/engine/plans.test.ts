@@ -18,7 +18,7 @@ import {
   lookAhead,
 } from '../../src/store/agenda/agenda.ts'
 import { lateStarts, postponeLate, readLate } from '../../src/store/agenda/catch-up.ts'
-import { endExpired, expiredWaits, limitWaits } from '../../src/store/agenda/expiry.ts'
+import { endExpired, expiredQueueTimeouts, setQueueTimeouts } from '../../src/store/agenda/expiry.ts'
 import { fireWithOverlap } from '../../src/store/agenda/fire-with-overlap.ts'
 import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
 import { tellBefore } from '../../src/store/agenda/superseding.ts'
@@ -170,7 +170,7 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
     ...firing,
     decision: {
       ...firing.decision,
-      turn: { places: 1, beyond: 'overlap' as const, supersedes: true, deferUntil: null },
+      overlap: { places: 1, beyond: 'overlap' as const, supersedes: true, deferUntil: null },
     },
   }))
   const held = rows.map(({ runId, fence }) => ({ runId, fence }))
@@ -229,8 +229,8 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
       { ofReady: 3 },
     ),
     workOfRemotes: await scansOf(workOfRemotes(15_000)),
-    limitWaits: await scansOf(limitWaits(rows.map((row) => ({ ...row, waitMs: 1_000 })))),
-    expiredWaits: await scansOf(expiredWaits({ limit: BATCH, except: [] })),
+    setQueueTimeouts: await scansOf(setQueueTimeouts(rows.map((row) => ({ ...row, waitMs: 1_000 })))),
+    expiredQueueTimeouts: await scansOf(expiredQueueTimeouts({ limit: BATCH, except: [] })),
     endExpired: await scansOf(endExpired(rows)),
     workHeldBy: await scansOf(workHeldBy({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
     storedAmong: await scansOf(storedAmong({ workerId: nodeId, held })),

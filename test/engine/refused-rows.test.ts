@@ -13,7 +13,7 @@ import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { Duties } from '../../src/scheduler/duties.ts'
 import { Superseding } from '../../src/scheduler/superseding.ts'
 import { firePlain } from '../../src/store/agenda/agenda.ts'
-import { limitWaits } from '../../src/store/agenda/expiry.ts'
+import { setQueueTimeouts } from '../../src/store/agenda/expiry.ts'
 import { type Database, isRefused } from '../../src/store/database/database.ts'
 import { SetAside } from '../../src/store/database/set-aside.ts'
 import { sql } from '../../src/store/database/sql.ts'
@@ -190,7 +190,7 @@ test('runs past their queueTimeout end when one of them cannot be ended', async 
   const tasks = await tasksInAgenda(db, { count: 10 })
   const [bad, ...others] = tasks as [TaskInAgenda, ...TaskInAgenda[]]
   await db.run(sql`update agenda set state = 'pending'`)
-  await db.run(limitWaits(tasks.map(({ runId }) => ({ runId, attempt: 0, wakeAt: 0, waitMs: 0 }))))
+  await db.run(setQueueTimeouts(tasks.map(({ runId }) => ({ runId, attempt: 0, wakeAt: 0, waitMs: 0 }))))
   await db.run({
     text: `alter table run add constraint refused_by_test check (run_id <> '${bad.runId}') not valid`,
     values: [],

@@ -60,7 +60,7 @@ test('when a target has room again, its runs start in the order in which they we
   const silent = await targets.open('silent')
   await callAll(node, silent, TARGET_LIMIT)
   await untilUnderWay(silent, TARGET_LIMIT)
-  // Ahead: what is due while a busy node does not watch is made up for, behind everything else.
+  // In the future: occurrences that come due while a busy node does not watch their shards become catch-up runs, behind all others.
   const from = Date.now() + AHEAD_MS
   const startAt = (i: number) => new Date(from + ((i * 7) % WAITING)).toISOString()
   const waiting = await callAll(node, silent, WAITING, (i) => ({ startAt: startAt(i) }))

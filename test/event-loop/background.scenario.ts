@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts'
 import { MAX_HELD_MS } from './bounds.ts'
 import { startWatchedNode } from './watched-node.ts'
 
-/** The most that is made up for of one task. */
+/** Maximum number of catch-up runs of one task. */
 const CAP = 10_000
 const HOURS = 6
 
@@ -19,7 +19,7 @@ const schedule = Array.from({ length: 20 }, (_, i) => ({
   timezone: zones[i % zones.length],
 }))
 
-/** A task whose missed occurrences are all made up for, a hundred a second. */
+/** A task that catches up on all its missed occurrences, 100 per second. */
 async function create(): Promise<string> {
   const { status, text } = await send('POST', '/v1/tasks', {
     action: { type: 'sleep', duration: '0s' },
@@ -39,7 +39,7 @@ const beginLongAgo = (id: string) =>
     update task set created_at = now() - make_interval(hours => ${HOURS}::integer), definition = (definition::jsonb - 'startAt')::json
     where id = ${id}::uuid`)
 
-async function countMadeUp(id: string): Promise<number> {
+async function countCatchUp(id: string): Promise<number> {
   const [row] = await db.run(sql<{ count: number }>`
     select ((select count(*) from agenda where task_id = ${id}::uuid and kind = 'catchup')
             + (select count(*) from run where task_id = ${id}::uuid and kind = 'catchup'))::integer as count`)
@@ -68,7 +68,7 @@ test('a scheduler that catches up on 10 000 occurrences does not block the event
 
   const { heldMs } = await watch(async () => {
     await misses(id)
-    await eventually(async () => (await countMadeUp(id)) >= CAP)
+    await eventually(async () => (await countCatchUp(id)) >= CAP)
   })
 
   expect(await countPassedOver(id)).toBe(1)
@@ -82,7 +82,7 @@ test('an audit that restores a task with 10 000 lost occurrences does not block 
     await beginLongAgo(id)
     await db.run(sql`delete from agenda where task_id = ${id}::uuid`)
     await db.run(sql`update audit_progress set next_pass_at = now(), walked_to = null`)
-    await eventually(async () => (await countMadeUp(id)) >= CAP)
+    await eventually(async () => (await countCatchUp(id)) >= CAP)
   })
 
   expect(await countPassedOver(id)).toBe(1)

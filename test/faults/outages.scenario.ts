@@ -148,7 +148,7 @@ async function ledgerOf(node: Belfry, id: string, [from, to]: readonly [number, 
   return { fates, expected: body.expected as number }
 }
 
-/** Whether it was made up for or ran by itself is not the ledger's concern. */
+/** Whether it was a catch-up run or a run on time is not the ledger's concern. */
 const asLedger = (fates: readonly [number, Fate][]) =>
   fates.map(([at, fate]): [number, string] => [at, fate === 'caught up' ? 'ran' : fate])
 
@@ -224,7 +224,7 @@ test('after a 30-minute outage oracle, receiver and ledger agree under every pol
     )
   }
 
-  // The nth of those that are made up for comes no sooner than the rate allows after the shard was taken.
+  // The nth catch-up run comes no sooner than the rate allows after the shard was taken.
   for (const name of ['all', 'capped', 'recent']) {
     const taken = await takenAt(url, ids[name] as string)
     const arrivals = sink.deliveries

@@ -9,7 +9,7 @@ interface Named {
 }
 
 /** The item with this id or name. If several match, `words` distinguishes them. */
-export function theOneNamed<Item extends Named>(
+export function findByName<Item extends Named>(
   noun: 'blackout' | 'subscription' | 'signing-secret' | 'key',
   ref: string,
   items: readonly Item[],

@@ -1,7 +1,7 @@
 import type { Blackout } from '../../api/resources/blackouts/schemas.ts'
 import { formatInstant } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
-import { theOneNamed } from '../client/find-by-name.ts'
+import { findByName } from '../client/find-by-name.ts'
 import { usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { cut, printable, table } from '../client/printed.ts'
@@ -53,7 +53,7 @@ export async function removeBlackout(
 ): Promise<void> {
   const server = serverFrom(flags)
   const { items } = await server.get<{ items: readonly Blackout[] }>('/v1/blackouts')
-  const blackout = theOneNamed('blackout', ref, items, windowWords)
+  const blackout = findByName('blackout', ref, items, windowWords)
   const effect = blackout.isInForce
     ? 'It is in force; deferred runs start immediately.'
     : 'It is not in force now.'

@@ -1,7 +1,7 @@
 import type { ApiKey, NewApiKey } from '../../api/resources/keys/schemas.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
-import { theOneNamed } from '../client/find-by-name.ts'
+import { findByName } from '../client/find-by-name.ts'
 import { usage } from '../client/flag-values.ts'
 import { type LimitFlags, limitFacts, limitsFrom } from '../client/limit-flags.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
@@ -71,7 +71,7 @@ async function findKey(server: Server, ref: string): Promise<ApiKey> {
   const { items } = await readPages<ApiKey>(server, PATH, {}, MAX_SEARCHED)
   const active = items.filter(({ state, rotatedTo }) => state === 'active' && rotatedTo === null)
   const named = active.filter(({ name }) => name === ref)
-  return theOneNamed('key', ref, named.length > 0 ? named : items, ({ createdAt }) => `created ${createdAt}`)
+  return findByName('key', ref, named.length > 0 ? named : items, ({ createdAt }) => `created ${createdAt}`)
 }
 
 /** Formats a new key, which is shown only once. */

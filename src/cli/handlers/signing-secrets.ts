@@ -1,7 +1,7 @@
 import type { NewSigningSecret, SigningSecret } from '../../api/resources/signing-secrets/schemas.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
-import { theOneNamed } from '../client/find-by-name.ts'
+import { findByName } from '../client/find-by-name.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { cut, facts, printable, table } from '../client/printed.ts'
 import { namingAll } from '../client/refusal.ts'
@@ -74,7 +74,7 @@ export async function revokeSigningSecret(
 ): Promise<void> {
   const server = serverFrom(flags)
   const { items } = await server.get<List>(PATH)
-  const secret = theOneNamed('signing-secret', ref, items, ({ createdAt }) => `created ${createdAt}`)
+  const secret = findByName('signing-secret', ref, items, ({ createdAt }) => `created ${createdAt}`)
   const { id } = secret
   const others = items.filter(({ origin }) => origin === secret.origin).length - 1
   const rest =

@@ -6,7 +6,7 @@ import type {
 } from '../../api/resources/subscriptions/schemas.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
-import { theOneNamed } from '../client/find-by-name.ts'
+import { findByName } from '../client/find-by-name.ts'
 import { findTask } from '../client/find-task.ts'
 import { readNumber } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
@@ -155,6 +155,6 @@ export async function removeSubscription(
 async function find(ref: string, flags: ClientFlags) {
   const server = serverFrom(flags)
   const { items } = await readPages<Subscription>(server, '/v1/subscriptions', {}, LOOKED_AT)
-  const found = theOneNamed('subscription', ref, items, ({ url }) => printable(url))
+  const found = findByName('subscription', ref, items, ({ url }) => printable(url))
   return { server, found }
 }

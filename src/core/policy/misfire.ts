@@ -45,8 +45,8 @@ export function stretchAt(stretches: readonly Unwatched[], at: number): Unwatche
  */
 export const isBrief = ({ from, to }: Unwatched, graceMs: number): boolean => to - from <= graceMs
 
-/** What happens to the missed occurrences. */
-export interface MakingUp {
+/** What the policy decides about the missed occurrences. */
+export interface MisfireDecision {
   /** The occurrences that run, in chronological order. */
   readonly runs: readonly number[]
   /** The last of the occurrences that do not run, all of which precede those that run; null if all run. */
@@ -56,7 +56,7 @@ export interface MakingUp {
 }
 
 /** Decides in steps, because there may be many thousands of occurrences. */
-export function* makeUpSteps(it: Missed): Steps<MakingUp> {
+export function* misfireSteps(it: Missed): Steps<MisfireDecision> {
   const { plan, misfire, first, end } = it
   const latest = lastOccurrence(plan, { from: first, to: end })
   const hasFailed = misfire.policy === 'fail' && !it.isBrief
@@ -81,8 +81,8 @@ function* latestOf({ plan, misfire, now, first, end, runsLeft, isBrief }: Missed
   return instants.slice(0, Math.max(1, runsLeft ?? misfire.cap))
 }
 
-/** A missed occurrence that runs. */
-export interface MadeUp {
+/** A missed occurrence that gets a catch-up run. */
+export interface CatchUpOccurrence {
   readonly at: number
   /** When the run is due. Catch-up runs are spread, so that they do not all start at once. */
   readonly wakeAt: number
@@ -94,8 +94,8 @@ export interface MadeUp {
 export function* spread(
   { plan, misfire, now }: Pick<Missed, 'plan' | 'misfire' | 'now'>,
   runs: readonly number[],
-): Steps<MadeUp[]> {
-  const spreadOut: MadeUp[] = []
+): Steps<CatchUpOccurrence[]> {
+  const spreadOut: CatchUpOccurrence[] = []
   for (const [n, at] of runs.entries()) {
     const jitterMs = plan.jitterMs ? jitterOf(plan, at) : 0
     const wakeAt = Math.max(Math.floor(now + (n * 1_000) / misfire.rate), at + jitterMs)

@@ -2,7 +2,7 @@
  * Determines how a task whose next row is missing continues. Pure: its input is the progress of the task and the time; its
  * result is what to write. Occurrences that came due meanwhile are treated as after an outage, by the task's misfire policy.
  */
-import { type MadeUp, makeUpSteps, spread } from '../../core/policy/misfire.ts'
+import { type CatchUpOccurrence, misfireSteps, spread } from '../../core/policy/misfire.ts'
 import { runsAtMostOnce } from '../../core/policy/worker-loss.ts'
 import {
   countSteps,
@@ -39,12 +39,12 @@ export type Remedy =
   | { readonly kind: 'unknown' }
   | GoOn
 
-/** Continue with a row at an instant, make up for some of the occurrences before it, and record the rest as lost. */
+/** Continue with a row at an instant, catch up on some of the occurrences before it, and record the rest as lost. */
 export interface GoOn {
   readonly kind: 'go_on'
   /** Null if nothing more is due. */
   readonly at: number | null
-  readonly late: readonly MadeUp[]
+  readonly late: readonly CatchUpOccurrence[]
   readonly lost: Lost | null
 }
 
@@ -76,8 +76,8 @@ export function* remedySteps(it: Stalled): Steps<Remedy> {
   if (dueAt(plan, first) > now) return { kind: 'go_on', at: first, late: [], lost: null }
   if (mayHaveRun(definition)) return { kind: 'go_on', at: null, late: [], lost: neverAgain(first) }
   const runsLeft = maxRuns === null ? null : maxRuns - ordinal + 1
-  const made = yield* makeUpSteps({ plan, misfire, now, first, end: now, runsLeft, isBrief: false })
-  const { runs, passedUntil, hasFailed } = made
+  const decision = yield* misfireSteps({ plan, misfire, now, first, end: now, runsLeft, isBrief: false })
+  const { runs, passedUntil, hasFailed } = decision
   const lost = passedUntil === null ? null : { ...(yield* stretch(plan, first, passedUntil)), hasFailed }
   if (misfire.policy !== 'run_all' && runs.length > 0)
     return { kind: 'go_on', at: runs[0] ?? null, late: [], lost }

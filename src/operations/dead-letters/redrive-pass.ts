@@ -76,8 +76,8 @@ export class RedrivePass {
   }
 
   /**
-   * Waits for the next start that the rate allows. The first starts at once; missed starts are not made up for. Returns false
-   * if another node has taken over the redrive or it was cancelled.
+   * Waits for the next start that the rate allows. The first starts at once; it does not catch up on missed starts. Returns
+   * false if another node has taken over the redrive or it was cancelled.
    */
   async #keepRate(): Promise<boolean> {
     const dueAt = Math.max(this.#nextAt, performance.now())

@@ -7,9 +7,9 @@
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import {
   isBrief,
-  type MakingUp,
-  makeUpSteps,
+  type MisfireDecision,
   misfired,
+  misfireSteps,
   spread,
   type Unwatched,
 } from '../../core/policy/misfire.ts'
@@ -116,10 +116,10 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
 }
 
 /** Jitter delays how an occurrence is handled, but does not change whether it is due: the edit covers all occurrences up to now. */
-function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null): Steps<MakingUp> {
+function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null): Steps<MisfireDecision> {
   const { context, task, definition, now } = change
   const { misfire, maxRuns } = definition
-  return makeUpSteps({
+  return misfireSteps({
     plan: { ...planOf(task.definition), jitterMs: 0 },
     misfire: stretch === null ? { ...misfire, policy: 'run_once' } : misfire,
     now,

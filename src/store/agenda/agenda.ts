@@ -112,7 +112,7 @@ export interface Decision {
   /** Whether the row must not run while another run of its task is active: it is then skipped, or waits for its turn. */
   readonly exclusive: boolean
   /** Set for a row that may have to wait or has waited before: only `fireWithOverlap` fires it. */
-  readonly turn: Turn | null
+  readonly overlap: OverlapDecision | null
   /** Set for a missed row that is neither simply run nor simply skipped: only `recover` handles it. */
   readonly recovery: Recovery | null
   /** Occurrences, from the row's own on, that do not run, and why. Unless `runFor` is set, nothing runs at all. */
@@ -127,8 +127,8 @@ export interface Decision {
   readonly isLast: boolean
 }
 
-/** What happens to a row that cannot start now. */
-export interface Turn {
+/** What happens to a row that cannot start now, because of an overlap or a blackout. */
+export interface OverlapDecision {
   /** The row waits while fewer rows than this already wait. A catch-up run always waits. */
   readonly places: number
   /** Reason for skipping the row if that many already wait. */
@@ -160,7 +160,7 @@ export interface Skip {
 /** The decision for most rows: run, regardless of other runs of the task, and write no next row. */
 export const JUST_RUN: Decision = {
   exclusive: false,
-  turn: null,
+  overlap: null,
   recovery: null,
   skip: null,
   runFor: null,
@@ -251,14 +251,14 @@ const updatePlain = ({
          case when (select count(*) from fired) <> ${rows.length}::integer then array(select run_id from fired) end as fired,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
 
-/** Rows that start in this process, each followed by the next occurrence of its task. */
-export interface FollowedFireRequest extends Omit<FireRequest, 'firings' | 'workerId'> {
+/** Rows of recurring tasks that start in this process, each followed by the next occurrence of its task. */
+export interface RecurringFireRequest extends Omit<FireRequest, 'firings' | 'workerId'> {
   readonly workerId: string
-  readonly firings: readonly FollowedFiring[]
+  readonly firings: readonly RecurringFiring[]
 }
 
 /** A due row and the next occurrence to write after it. */
-export interface FollowedFiring {
+export interface RecurringFiring {
   readonly row: DueRow
   readonly decision: Pick<Decision, 'exclusive' | 'next'>
 }
@@ -267,7 +267,7 @@ export interface FollowedFiring {
 export const ONE_ROW_AN_OCCURRENCE = 'agenda_occurrence_is_unique'
 
 /** The rows that were not fired: the caller passes them to `fire`, which handles every case. */
-export interface FollowedFireResult {
+export interface RecurringFireResult {
   readonly left: readonly string[]
 }
 
@@ -278,13 +278,13 @@ export interface FollowedFireResult {
  * occurrence that already exists would make each insert a third more expensive, so it raises an error about
  * `ONE_ROW_AN_OCCURRENCE` instead, and nothing is fired.
  */
-export const fireRecurring = (request: FollowedFireRequest) =>
-  reading(updateFollowed(request), (answers): FollowedFireResult[] => {
+export const fireRecurring = (request: RecurringFireRequest) =>
+  reading(updateRecurring(request), (answers): RecurringFireResult[] => {
     const rows = request.firings.map(({ row }) => row)
     return answers.map(({ fired }) => ({ left: leftAlone(rows, fired) }))
   })
 
-const updateFollowed = ({ nodeId, shards, workerId, firings }: FollowedFireRequest) => sql<{
+const updateRecurring = ({ nodeId, shards, workerId, firings }: RecurringFireRequest) => sql<{
   fired: readonly string[] | null
 }>`
   with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, fired as (

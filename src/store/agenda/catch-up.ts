@@ -1,11 +1,11 @@
 /** Catching up after an outage: writing catch-up rows, and reading them separately so that runs on time never wait for it. */
-import { type MadeUp, misfired } from '../../core/policy/misfire.ts'
+import { type CatchUpOccurrence, misfired } from '../../core/policy/misfire.ts'
 import { list, part, reading, sql } from '../database/sql.ts'
 import type { DueRow, FireRequest, FireResult } from './agenda.ts'
 import { ownedShards } from './fire-parts.ts'
 
 /** A missed occurrence that will still run. */
-export interface LateOccurrence extends MadeUp {
+export interface LateOccurrence extends CatchUpOccurrence {
   readonly runId: string
 }
 

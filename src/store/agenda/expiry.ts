@@ -5,8 +5,8 @@ import { dequeued } from '../ready/put.ts'
 import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
 
-/** A run that is about to be fired, and how long it may wait then. */
-export interface LimitedWait {
+/** The queue timeout of a run that is about to be fired. */
+export interface QueueTimeout {
   readonly runId: string
   readonly attempt: number
   readonly wakeAt: number
@@ -17,25 +17,25 @@ export interface LimitedWait {
  * Records the instant by which each run must have started. It is written before the fire; if the fire never happens, the row
  * has no effect. The time counts from the due instant, or from now if the run is already late.
  */
-export const limitWaits = (waits: readonly LimitedWait[]) => sql`
+export const setQueueTimeouts = (timeouts: readonly QueueTimeout[]) => sql`
   insert into expiry (run_id, attempt, expires_at)
   select run_id, attempt, greatest(to_timestamp(wake_ms / 1000), clock_timestamp()) + wait_ms * interval '1 millisecond'
-  from unnest(${list(waits, (w) => w.runId)}::uuid[], ${list(waits, (w) => w.attempt)}::smallint[],
-              ${list(waits, (w) => w.wakeAt)}::float8[], ${list(waits, (w) => w.waitMs)}::float8[]) as i(run_id, attempt, wake_ms, wait_ms)
+  from unnest(${list(timeouts, (t) => t.runId)}::uuid[], ${list(timeouts, (t) => t.attempt)}::smallint[],
+              ${list(timeouts, (t) => t.wakeAt)}::float8[], ${list(timeouts, (t) => t.waitMs)}::float8[]) as i(run_id, attempt, wake_ms, wait_ms)
   on conflict (run_id) do update set attempt = excluded.attempt, expires_at = excluded.expires_at`
 
 /** Delay before a run that was claimed in time, and may still be handed back, is checked again. */
 const LOOK_AGAIN_MS = 30_000
 
-/** Returns the waits that have expired, the longest expired first. */
-export const expiredWaits = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+/** Returns the queue timeouts that have expired, the longest expired first. */
+export const expiredQueueTimeouts = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
   runId: string
 }>`
   select run_id as "runId" from expiry
   where expires_at <= clock_timestamp() and run_id <> all(${list(except, (id) => id)}::uuid[])
   order by expires_at limit ${limit}`
 
-/** Result of ending expired waits. */
+/** Result of ending the runs of expired queue timeouts. */
 export interface Expired {
   readonly ended: number
   /** Rows that follow: the next rows of chains, and held runs that waited for the ended ones. */
@@ -49,10 +49,10 @@ export interface Expired {
  * again later: a worker that stops may hand it back, and then it waits as if it had never been claimed. Like every end of a
  * run, it first locks the tasks of chains, writes their next rows, and wakes the run that waited for this one.
  */
-export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<Expired>`
+export const endExpired = (timeouts: readonly { readonly runId: string }[]) => sql<Expired>`
   with due as materialized (
     select run_id, attempt from expiry
-    where run_id = any(${list(waits, (w) => w.runId)}::uuid[]) and expires_at <= clock_timestamp()
+    where run_id = any(${list(timeouts, (t) => t.runId)}::uuid[]) and expires_at <= clock_timestamp()
     for update skip locked
   ), chained as materialized (
     select id, version, definition_in_brief(definition, brief, version) as definition from task

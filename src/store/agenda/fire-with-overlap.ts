@@ -15,7 +15,7 @@ export interface HeldRow {
 }
 
 /** Result of `fireWithOverlap`. */
-export interface TurnResult extends FireResult {
+export interface OverlapFireResult extends FireResult {
   /** Rows that wait: until an earlier run has ended, or for the end of a blackout. */
   readonly held: readonly HeldRow[]
 }
@@ -36,12 +36,12 @@ const LOOK_AGAIN_MS = { first: 1_000, behind: 5_000, missed: 50 } as const
  * another transaction is just ending cannot be marked, and this statement does not wait for it, because that transaction waits
  * for this row. Pending catch-up runs become held again when a run of their task that is on time fires.
  */
-export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<TurnResult>`
+export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<OverlapFireResult>`
   with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, asked as materialized (
     select * from unnest(
       ${firedColumns(firings)},
-      ${list(firings, (f) => f.decision.turn?.places ?? null)}::integer[], ${list(firings, (f) => f.decision.turn?.beyond ?? null)}::text[],
-      ${list(firings, (f) => f.decision.turn?.supersedes ?? false)}::boolean[], ${list(firings, (f) => f.decision.turn?.deferUntil ?? null)}::float8[],
+      ${list(firings, (f) => f.decision.overlap?.places ?? null)}::integer[], ${list(firings, (f) => f.decision.overlap?.beyond ?? null)}::text[],
+      ${list(firings, (f) => f.decision.overlap?.supersedes ?? false)}::boolean[], ${list(firings, (f) => f.decision.overlap?.deferUntil ?? null)}::float8[],
       ${decidedColumns(firings)})
       as i(run_id, shard, fence, start_now, exclusive, side, places, beyond, supersedes, defer_ms, skip_id, reason, until_ms, count,
            run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
