@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { aDefinition, tasksInAgenda } from '../../test/support/agenda.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { planOf } from '../../test/support/plan.ts'
-import { laneOf, lateLaneOf, sideLaneOf } from '../core/run/lane.ts'
+import { catchUpLaneOf, laneOf, sideLaneOf } from '../core/run/lane.ts'
 import type { TaskDefinition } from '../core/task/task.ts'
 import { DEFAULT_PROJECT_ID as projectId } from '../core/values/default-project.ts'
 import { sql } from '../store/database/sql.ts'
@@ -36,14 +36,14 @@ const wait = (runId: string, lane: number | null = null) =>
 const idOf = (definition: Partial<TaskDefinition>) => laneOf(projectId, aDefinition(definition)).id
 const laneWith = async (id: number) => {
   const [lane] = await db.run(sql`
-    select queue, labels, handler, strict, catchup as late from lane where id = ${id}
+    select queue, labels, handler, strict, catchup from lane where id = ${id}
     union all
     select queue, labels, handler, null, null from gate where id = ${id}`)
   return lane
 }
 
 test.each<[string, Partial<TaskDefinition>, object]>([
-  ['queue', { queue: 'reports' }, { queue: 'reports', strict: false, late: false }],
+  ['queue', { queue: 'reports' }, { queue: 'reports', strict: false, catchup: false }],
   ['queue with labels', { queue: 'labelled', labels: ['gpu', 'arm'] }, { labels: ['arm', 'gpu'] }],
   ['run that happens at most once', { queue: 'once', onWorkerLoss: 'fail' }, { queue: 'once', strict: true }],
   [
@@ -76,13 +76,13 @@ test('the lost lane of a concurrency key is registered with its slots, and an ex
   ])
 })
 
-test('the lost lane of late runs is registered again', async () => {
-  const late = lateLaneOf(idOf({ queue: 'late' }))
-  await aWaitingRun({ queue: 'late' }, late)
+test('the lost lane of catch-up runs is registered again', async () => {
+  const lane = catchUpLaneOf(idOf({ queue: 'nightly' }))
+  await aWaitingRun({ queue: 'nightly' }, lane)
 
   await repair.runOnce()
 
-  expect(await laneWith(late)).toMatchObject({ queue: 'late', late: true })
+  expect(await laneWith(lane)).toMatchObject({ queue: 'nightly', catchup: true })
 })
 
 test('the lost lane that the override of a run names is registered again', async () => {

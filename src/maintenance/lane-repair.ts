@@ -1,4 +1,4 @@
-import { laneOf, lateLaneOf } from '../core/run/lane.ts'
+import { catchUpLaneOf, laneOf } from '../core/run/lane.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Database } from '../store/database/database.ts'
 import {
@@ -92,10 +92,10 @@ export class LaneRepair extends LoopService {
   }
 }
 
-/** Returns the lane of a clue, if the missing lane is the task's own lane or its late lane. */
+/** Returns the lane of a clue, if the missing lane is the task's own lane or its lane of catch-up runs. */
 function laneFrom({ lane, projectId, definition }: LaneClue): LostLane | null {
   const own = laneOf(projectId, definition)
-  if (own.id === lane) return { ...own, isLate: false }
-  const hasLateLane = own.gate === null && own.handler === null
-  return hasLateLane && lateLaneOf(own.id) === lane ? { ...own, id: lane, isLate: true } : null
+  if (own.id === lane) return { ...own, isCatchUp: false }
+  const hasCatchUpLane = own.gate === null && own.handler === null
+  return hasCatchUpLane && catchUpLaneOf(own.id) === lane ? { ...own, id: lane, isCatchUp: true } : null
 }

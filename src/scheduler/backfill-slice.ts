@@ -2,7 +2,7 @@
 
 import { shardOf, uuidv7 } from '../core/ids.ts'
 import { BEHIND_ON_TIME, nextOfRange } from '../core/policy/backfill.ts'
-import { laneOf, lateLaneOf } from '../core/run/lane.ts'
+import { catchUpLaneOf, laneOf } from '../core/run/lane.ts'
 import { type KeptDefinition, planOf } from '../core/task/task.ts'
 import { rateGapMs } from '../core/values/rate.ts'
 import { inTurns } from '../runtime/turns.ts'
@@ -58,7 +58,9 @@ export async function writeSlice(
   if (runs.length > 0) {
     const lane = laneOf(projectId, definition).id
     const priority = definition.priority + BEHIND_ON_TIME
-    await tx.run(insertBackfillRuns(runs, { backfill, shard, lane, lateLane: lateLaneOf(lane), priority }))
+    await tx.run(
+      insertBackfillRuns(runs, { backfill, shard, lane, catchUpLane: catchUpLaneOf(lane), priority }),
+    )
     hints.push({ shard, at: runs[0]?.wakeAt ?? now, until: runs.at(-1)?.wakeAt ?? now })
   }
   const started = backfill.started + taken.length

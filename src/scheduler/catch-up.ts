@@ -7,7 +7,7 @@ import type { OverlapPolicy } from '../core/task/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { type DueRow, type FireRequest, type FireResult, firePlain } from '../store/agenda/agenda.ts'
-import { lateStarts, postponeLate, readLate } from '../store/agenda/catch-up.ts'
+import { catchUpStarts, postponeCatchUp, readCatchUp } from '../store/agenda/catch-up.ts'
 import { setQueueTimeouts } from '../store/agenda/expiry.ts'
 import { fireWithOverlap } from '../store/agenda/fire-with-overlap.ts'
 import type { Database } from '../store/database/database.ts'
@@ -16,9 +16,9 @@ import type { Statement } from '../store/database/sql.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { BlackoutBook } from './blackout-book.ts'
+import { paceCatchUp } from './catch-up-pace.ts'
 import type { Due } from './due-queue.ts'
 import { type Decided, queueTimeoutsOf } from './firing.ts'
-import { paceLate } from './late-pace.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
 export interface CatchUpOptions {
@@ -103,7 +103,7 @@ export class CatchUp extends LoopService {
     const except = this.#firings.aside.restingIds
     const now = clock.now() + LEAD_MS
     const read = await db.run(
-      readLate({ shards, now, until: now + EVERY_MS, limit: BATCH, maxWaiting: MAX_WAITING, except }),
+      readCatchUp({ shards, now, until: now + EVERY_MS, limit: BATCH, maxWaiting: MAX_WAITING, except }),
     )
     if (read.length > 0) this.#busyUntil = performance.now() + LINGER_MS
     const rows = read.filter(({ wakeAt }) => wakeAt <= now)
@@ -149,12 +149,12 @@ export class CatchUp extends LoopService {
     for (const { row } of rows)
       if (row.scheduledFor < (firsts.get(row.taskId)?.scheduledFor ?? Number.POSITIVE_INFINITY))
         firsts.set(row.taskId, row)
-    const starts = await db.run(lateStarts([...firsts.values()]))
-    const { fired, postponed } = paceLate(rows, new Map(starts.map((it) => [it.taskId, it])), clock.now())
+    const starts = await db.run(catchUpStarts([...firsts.values()]))
+    const { fired, postponed } = paceCatchUp(rows, new Map(starts.map((it) => [it.taskId, it])), clock.now())
     const later = postponed.map(({ due: { row }, at }) => ({ row, runId: row.runId, fence: row.fence, at }))
     if (later.length > 0)
       await this.#firings.aside.each(later, async (part) => {
-        await db.run(postponeLate(part as typeof later))
+        await db.run(postponeCatchUp(part as typeof later))
       })
     return fired
   }

@@ -117,7 +117,7 @@ test.each(['skip', 'fail'] as const)(
     expect(decide(due(misfiring(policy), stretch(10_000)))).toMatchObject({
       runFor: NOON + 5_000,
       skip: { reason: 'misfire', count: 5 },
-      recovery: null,
+      catchUp: null,
     })
     expect(decide(due(misfiring(policy), stretch(10_001)))).toMatchObject({
       runFor: null,
@@ -137,8 +137,8 @@ test('run_all runs several missed occurrences as catch-up, and a single one simp
   const several = decide(due(misfiring('run_all'), missedUntil(NOON + 3_500)))
   const alone = decide(due(misfiring('run_all'), missedUntil(NOON + 500)))
 
-  expect(several.recovery?.late.map(({ at }) => at - NOON)).toEqual([0, 1_000, 2_000, 3_000])
-  expect(alone).toMatchObject({ recovery: null, skip: null, runFor: null, next: { at: NOON + 1_000 } })
+  expect(several.catchUp?.runs.map(({ at }) => at - NOON)).toEqual([0, 1_000, 2_000, 3_000])
+  expect(alone).toMatchObject({ catchUp: null, skip: null, runFor: null, next: { at: NOON + 1_000 } })
 })
 
 test('a blackout within an unwatched period leaves one newest occurrence, after the blackout', () => {
@@ -169,7 +169,7 @@ test('after an outage the latest missed occurrence runs, and the earlier ones ar
   expect(decision).toEqual({
     exclusive: true,
     overlap: null,
-    recovery: null,
+    catchUp: null,
     isLast: false,
     runFor: NOON + 5 * HOUR,
     skip: { runId: 'new', reason: 'misfire', until: NOON + 4 * HOUR, count: 5 },
@@ -247,7 +247,7 @@ test('run_all runs each missed occurrence as catch-up at the rate and continues 
   const decision = decide(due(runAll({ rate: 2 }), missedUntil(NOON + 2.5 * HOUR)))
 
   expect(decision).toMatchObject({ skip: null, runFor: null, isLast: false, next: { at: NOON + 3 * HOUR } })
-  expect(decision.recovery?.late).toEqual(
+  expect(decision.catchUp?.runs).toEqual(
     [0, 1, 2].map((n) => ({ runId: 'new', at: NOON + n * HOUR, wakeAt: NOON + 2.5 * HOUR + n * 500 })),
   )
 })
@@ -255,7 +255,7 @@ test('run_all runs each missed occurrence as catch-up at the rate and continues 
 test('run_all skips occurrences older than the window, and all but the latest beyond the cap', () => {
   const case_ = missedUntil(NOON + 5.5 * HOUR)
   const at = (decision: ReturnType<typeof decide>) =>
-    decision.recovery?.late.map((late) => (late.at - NOON) / HOUR)
+    decision.catchUp?.runs.map(({ at }) => (at - NOON) / HOUR)
 
   const capped = decide(due(runAll({ cap: 2 }), case_))
   expect(at(capped)).toEqual([4, 5])
@@ -266,7 +266,7 @@ test('run_all skips occurrences older than the window, and all but the latest be
   expect(windowed.skip).toMatchObject({ until: NOON + 3 * HOUR, count: 4 })
 
   const old = decide(due(runAll({ window: '1m' }), case_))
-  expect(old).toMatchObject({ recovery: null, skip: { until: NOON + 5 * HOUR, count: 6 } })
+  expect(old).toMatchObject({ catchUp: null, skip: { until: NOON + 5 * HOUR, count: 6 } })
 })
 
 test('run_all makes no more catch-up runs than maxRuns leaves, and then the task has ended', () => {
@@ -274,7 +274,7 @@ test('run_all makes no more catch-up runs than maxRuns leaves, and then the task
     due({ ...runAll(), maxRuns: 3 }, { ...missedUntil(NOON + 5.5 * HOUR), row: { ordinal: 2 } }),
   )
 
-  expect(decision.recovery?.late.map(({ at }) => at)).toEqual([NOON, NOON + HOUR])
+  expect(decision.catchUp?.runs.map(({ at }) => at)).toEqual([NOON, NOON + HOUR])
   expect(decision.isLast).toBe(true)
 })
 
@@ -284,15 +284,15 @@ test('the policy fail runs nothing and records the missed occurrences as failed'
   expect(decide(due(definition, missedUntil(NOON + 5.5 * HOUR)))).toMatchObject({
     runFor: null,
     skip: { until: NOON + 5 * HOUR, count: 6 },
-    recovery: { late: [], hasFailed: true },
+    catchUp: { runs: [], hasFailed: true },
     next: { at: NOON + 6 * HOUR },
   })
 })
 
 test('a catch-up run waits for its turn and supersedes no run', () => {
-  const late = due({ ...hourly, overlap: 'cancel_previous' }, { row: { kind: 'catchup' } })
+  const catchUp = due({ ...hourly, overlap: 'cancel_previous' }, { row: { kind: 'catchup' } })
 
-  expect(decide(late)).toMatchObject({ exclusive: true, next: null, overlap: { supersedes: false } })
+  expect(decide(catchUp)).toMatchObject({ exclusive: true, next: null, overlap: { supersedes: false } })
   expect(decide(due({ ...hourly, overlap: 'allow' }, { row: { kind: 'catchup' } })).exclusive).toBe(false)
 })
 
@@ -348,10 +348,10 @@ test('a catch-up run keeps its jitter, and is not delayed by it again', () => {
   const plan = planOf(spread)
   const now = NOON + 3.7 * HOUR
 
-  const late = decide(due(spread, missedUntil(now))).recovery?.late ?? []
+  const runs = decide(due(spread, missedUntil(now))).catchUp?.runs ?? []
 
-  expect(late.length).toBeGreaterThanOrEqual(3)
-  for (const [n, { at, jitterMs = 0, wakeAt }] of late.entries()) {
+  expect(runs.length).toBeGreaterThanOrEqual(3)
+  for (const [n, { at, jitterMs = 0, wakeAt }] of runs.entries()) {
     expect(at + jitterMs).toBe(dueAt(plan, at))
     expect(wakeAt).toBe(now + n * 500)
     expect(wakeAt).toBeGreaterThanOrEqual(dueAt(plan, at))

@@ -5,7 +5,7 @@
  */
 
 import { isBrief, misfireSteps, spread, type Unwatched } from '../core/policy/misfire.ts'
-import { lateLaneOf } from '../core/run/lane.ts'
+import { catchUpLaneOf } from '../core/run/lane.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
 import {
   countSteps,
@@ -25,7 +25,7 @@ import {
   type OverlapDecision,
   type Skip,
 } from '../store/agenda/agenda.ts'
-import type { Recovery } from '../store/agenda/catch-up.ts'
+import type { CatchUpDecision } from '../store/agenda/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
 
 /** A due row and everything that the decision about it depends on. */
@@ -85,11 +85,11 @@ function withFollower(due: DueCase, missed: Missed): Decision {
     return missed === NOTHING_MISSED ? decision : { ...decision, ...missed }
   }
   const isLast = hasNoNext(due)
-  const last = missed.recovery?.late.at(-1)?.at ?? 0
+  const last = missed.catchUp?.runs.at(-1)?.at ?? 0
   const passed = Math.max(row.scheduledFor, missed.runFor ?? 0, missed.skip?.until ?? 0, last)
   const next = nextRow(due, passed)
-  return missed.recovery
-    ? { ...missed, exclusive, overlap: null, isLast: isOver(due, missed.recovery), next }
+  return missed.catchUp
+    ? { ...missed, exclusive, overlap: null, isLast: isOver(due, missed.catchUp), next }
     : { ...missed, exclusive, overlap, isLast, next }
 }
 
@@ -132,8 +132,8 @@ const nextOf = (due: DueCase, after: number) =>
   due.definition.schedule.type === 'once' ? null : nextRow(due, after)
 
 /** Whether the catch-up runs use up the runs that the task may have. */
-function isOver({ row, definition: { maxRuns } }: DueCase, { late }: Recovery): boolean {
-  return maxRuns !== null && row.ordinal + late.length > maxRuns
+function isOver({ row, definition: { maxRuns } }: DueCase, { runs }: CatchUpDecision): boolean {
+  return maxRuns !== null && row.ordinal + runs.length > maxRuns
 }
 
 /** Returns what the overlap policy decides; null if the row runs at once or is skipped, for which there is a cheaper statement. */
@@ -141,8 +141,9 @@ function overlapOf({ row, definition }: DueCase): OverlapDecision | null {
   const policy = definition.overlap
   const mayWait = policy !== 'skip' && policy !== 'allow'
   // A catch-up run waits for its turn and may have to yield to runs on time.
-  const meetsLate = row.kind === 'catchup' || (policy === 'skip' && definition.misfire.policy === 'run_all')
-  if (!mayWait && !meetsLate && row.state === 'scheduled') return null
+  const meetsCatchUp =
+    row.kind === 'catchup' || (policy === 'skip' && definition.misfire.policy === 'run_all')
+  if (!mayWait && !meetsCatchUp && row.state === 'scheduled') return null
   return overlapFor({ row, definition })
 }
 
@@ -177,8 +178,8 @@ export const dueInstant = ({ row, definition }: Pick<DueCase, 'row' | 'definitio
     ? row.scheduledFor
     : dueAt(planOf(definition), row.scheduledFor)
 
-type Missed = Pick<Decision, 'skip' | 'runFor' | 'runForJitterMs' | 'recovery'>
-const NOTHING_MISSED: Missed = { skip: null, runFor: null, recovery: null }
+type Missed = Pick<Decision, 'skip' | 'runFor' | 'runForJitterMs' | 'catchUp'>
+const NOTHING_MISSED: Missed = { skip: null, runFor: null, catchUp: null }
 
 /** Applies the misfire policy to the row's own occurrence and to all that were missed after it in the same unwatched period. */
 function* afterOutage(due: DueCase, stretch: Unwatched): Steps<Missed> {
@@ -202,17 +203,17 @@ function* afterOutage(due: DueCase, stretch: Unwatched): Steps<Missed> {
           until: passedUntil,
           count: yield* countMissed(plan, first, passedUntil),
         }
-  const lane = lateLaneOf(row.lane)
-  if (hasFailed) return { skip, runFor: null, recovery: { late: [], hasFailed, lane } }
+  const lane = catchUpLaneOf(row.lane)
+  if (hasFailed) return { skip, runFor: null, catchUp: { runs: [], hasFailed, lane } }
   const [latest] = runs
   if (latest === undefined) return { ...NOTHING_MISSED, skip }
   // A single occurrence after a brief unwatched period is late, not missed, so it gets no catch-up run. A `delay` schedule
   // continues when its run has ended.
   const isAlone = runs.length === 1 && latest === first && brief && !hasNewer
   if (misfire.policy === 'run_all' && schedule.type !== 'delay' && !isAlone) {
-    const made = yield* spread({ plan, misfire, now }, runs)
-    const late = made.map((one) => ({ runId: newId(), ...one }))
-    return { skip, runFor: null, recovery: { late, hasFailed, lane } }
+    const spreadOut = yield* spread({ plan, misfire, now }, runs)
+    const made = spreadOut.map((one) => ({ runId: newId(), ...one }))
+    return { skip, runFor: null, catchUp: { runs: made, hasFailed, lane } }
   }
   if (latest === first) return NOTHING_MISSED
   const jitter = plan.jitterMs ? { runForJitterMs: jitterOf(plan, latest) || null } : {}

@@ -14,8 +14,8 @@ export interface Decided extends Due {
 
 export type PlannedFiring = Decided & Firing
 
-export const runs = ({ skip, runFor, recovery }: Decision) =>
-  recovery === null && (skip === null || runFor !== null)
+export const runs = ({ skip, runFor, catchUp }: Decision) =>
+  catchUp === null && (skip === null || runFor !== null)
 
 /** Who has room for due runs, and where runs wait that get none. */
 export interface Rooms {
@@ -80,7 +80,7 @@ function takeFrom(room: LineRoom, place: 'ahead' | 'free'): boolean {
 
 /** Firings that one statement can carry out. */
 export interface Group {
-  readonly how: 'start' | 'queue' | 'recurring' | 'each' | 'overlap' | 'recover'
+  readonly how: 'start' | 'queue' | 'recurring' | 'each' | 'overlap' | 'missed'
   readonly firings: readonly PlannedFiring[]
 }
 
@@ -102,20 +102,20 @@ export function grouped(firings: readonly PlannedFiring[]): Group[] {
     each: [],
     queue: [],
     overlap: [],
-    recover: [],
+    missed: [],
   }
   for (const firing of firings) {
     const how = firing.startNow ? 'start' : waitsPlainly ? 'queue' : 'each'
     groups[isPlain(firing) ? how : statementFor(firing)].push(firing)
   }
-  return (['start', 'recurring', 'each', 'queue', 'overlap', 'recover'] as const).flatMap((how) =>
+  return (['start', 'recurring', 'each', 'queue', 'overlap', 'missed'] as const).flatMap((how) =>
     groups[how].length > 0 ? [{ how, firings: groups[how] }] : [],
   )
 }
 
 function statementFor(firing: PlannedFiring): Group['how'] {
-  const { overlap, recovery } = firing.decision
-  if (recovery !== null) return 'recover'
+  const { overlap, catchUp } = firing.decision
+  if (catchUp !== null) return 'missed'
   if (overlap !== null) return 'overlap'
   return isRecurring(firing) ? 'recurring' : 'each'
 }

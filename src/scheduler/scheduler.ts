@@ -14,6 +14,7 @@ import { SetAside } from '../store/database/set-aside.ts'
 import { LOCAL, type ReservedWork } from '../transport/local-worker.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import { CatchUp } from './catch-up.ts'
+import { CatchUpWriter } from './catch-up-writer.ts'
 import { Deciding, type DecidingOptions } from './deciding.ts'
 import { type Due, type DueLine, DueQueue } from './due-queue.ts'
 import { Duties, type Duty } from './duties.ts'
@@ -32,7 +33,6 @@ import { InFlight } from './in-flight.ts'
 import { Lead } from './lead.ts'
 import { Overflows } from './overflows.ts'
 import { ReadingAhead, type ReadingAheadOptions } from './reading-ahead.ts'
-import { Recovering } from './recovering.ts'
 import { ALL_AS_ASKED, sendFirings, startRecurring } from './send-firings.ts'
 import { Sides } from './sides.ts'
 import { Superseding } from './superseding.ts'
@@ -66,9 +66,9 @@ export class Scheduler implements Service {
   readonly #deciding: Deciding
   readonly #lead = new Lead()
   readonly #firing: Loop
-  readonly #recovering: Recovering
+  readonly #catchUpWriter: CatchUpWriter
   readonly #superseding: Superseding
-  readonly #late: CatchUp
+  readonly #catchUp: CatchUp
   readonly #duties: Duties
   readonly #inFlight = new InFlight()
   /** Rows that PostgreSQL refuses to fire are set aside, so that the rest of their batch can continue. */
@@ -91,7 +91,7 @@ export class Scheduler implements Service {
       hasRead: () => this.#firing.wake(),
     })
     this.#firing = new Loop({ name: 'fire', everyMs: LONGEST_SLEEP_MS, log, runOnce: () => this.fireDue() })
-    this.#recovering = new Recovering(options, {
+    this.#catchUpWriter = new CatchUpWriter(options, {
       isBusy: (taskId) => this.#isBusy(taskId),
       reserve: ({ row }) => this.#inFlight.reserve(row),
       fire: (dues) => this.#fire(dues),
@@ -99,7 +99,7 @@ export class Scheduler implements Service {
     })
     this.#superseding = new Superseding(options)
     this.#duties = new Duties(options)
-    this.#late = new CatchUp(options, {
+    this.#catchUp = new CatchUp(options, {
       isBusy: (taskId) => this.#inFlight.isBusy(taskId),
       decide: (dues) => this.#deciding.atOnce(dues),
       aside: this.#aside,
@@ -110,19 +110,19 @@ export class Scheduler implements Service {
 
   start(): void {
     this.#superseding.start()
-    this.#late.start()
+    this.#catchUp.start()
     this.#duties.start()
     this.#ahead.start()
     this.#firing.start()
-    this.#recovering.start()
+    this.#catchUpWriter.start()
   }
 
   async stop(): Promise<void> {
     await this.#ahead.stop()
     await this.#firing.stop()
-    await this.#recovering.stop()
+    await this.#catchUpWriter.stop()
     await this.#superseding.stop()
-    await this.#late.stop()
+    await this.#catchUp.stop()
     await this.#duties.stop()
   }
 
@@ -131,14 +131,14 @@ export class Scheduler implements Service {
     return this.#ahead.runOnce()
   }
 
-  /** Whether a row of the task is being fired, on time or late. */
+  /** Whether a row of the task is being fired, on time or as catch-up. */
   #isBusy(taskId: string): boolean {
-    return this.#late.isBusy(taskId) || this.#inFlight.isBusy(taskId)
+    return this.#catchUp.isBusy(taskId) || this.#inFlight.isBusy(taskId)
   }
 
   /** Rows that were read and are still to be fired. */
   get #inHand(): number {
-    return this.#queue.size + this.#recovering.size
+    return this.#queue.size + this.#catchUpWriter.size
   }
 
   /** Makes one firing pass; returns how long to sleep until the next. */
@@ -153,7 +153,7 @@ export class Scheduler implements Service {
         roomFor: (line) => this.#howManyToFire(line, now),
       })
       .filter(({ row }) => leases.get(row.shard))
-    const dues = this.#recovering.setAside(taken)
+    const dues = this.#catchUpWriter.setAside(taken)
     if (taken.length > 0) this.#ahead.readOnIfCut()
     if (dues.length > 0) await this.#fire(dues)
     else if (taken.length > 0) return 0
@@ -267,7 +267,7 @@ export class Scheduler implements Service {
     }
     const result = await sendFirings(group, this.#options)
     const endedAt = performance.now()
-    if (how !== 'recover') this.#lead.measure(endedAt - begunAt, firings.length, endedAt)
+    if (how !== 'missed') this.#lead.measure(endedAt - begunAt, firings.length, endedAt)
     this.#begin(firings, result)
     return []
   }
@@ -319,11 +319,11 @@ export class Scheduler implements Service {
       else if (ran && startNow && result?.isWorkerAlive) started.push({ work: workOf(firing), line })
       else if (ran && firing.side == null) isQueued = true
       else if (ran) worker?.putAside(line)
-      const { next, isLast, recovery } = decision
-      if (recovery) this.#late.wake()
-      if (next && !((ran || recovery) && isLast) && next.at + (next.jitterMs ?? 0) < knownUntil)
+      const { next, isLast, catchUp } = decision
+      if (catchUp) this.#catchUp.wake()
+      if (next && !((ran || catchUp) && isLast) && next.at + (next.jitterMs ?? 0) < knownUntil)
         this.#queue.add({
-          row: followerOf(row, next, recovery?.late.length ?? (ran ? 1 : 0)),
+          row: followerOf(row, next, catchUp?.runs.length ?? (ran ? 1 : 0)),
           definition,
           line,
         })
@@ -346,13 +346,13 @@ export class Scheduler implements Service {
 
   #hinted(hints: readonly DueHint[]): void {
     this.#ahead.hint(hints)
-    this.#late.hint()
+    this.#catchUp.hint()
   }
 
   #shardsChanged(): void {
     const isWatched = (shard: number) => this.#options.leases.get(shard) !== undefined
     this.#queue.retain(isWatched)
-    for (const { row } of this.#recovering.retain(isWatched)) this.#inFlight.giveUp(row)
+    for (const { row } of this.#catchUpWriter.retain(isWatched)) this.#inFlight.giveUp(row)
     this.#ahead.readEverything()
   }
 }

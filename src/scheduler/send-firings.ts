@@ -6,7 +6,7 @@ import {
   fireRecurring,
   ONE_ROW_AN_OCCURRENCE,
 } from '../store/agenda/agenda.ts'
-import { recover } from '../store/agenda/catch-up.ts'
+import { replaceMissed } from '../store/agenda/catch-up.ts'
 import { fireWithOverlap, type OverlapFireResult } from '../store/agenda/fire-with-overlap.ts'
 import { type Database, violatedConstraint } from '../store/database/database.ts'
 import type { LocalWorker } from '../transport/local-worker.ts'
@@ -35,8 +35,8 @@ export async function sendFirings(
   const shards = shardsOf(firings, leases)
   const rows = firings.map(({ row }) => row)
   const workerId = worker && how !== 'queue' ? worker.id : null
-  if (how === 'recover') {
-    const [result] = await db.run(recover({ nodeId, shards, workerId, firings }))
+  if (how === 'missed') {
+    const [result] = await db.run(replaceMissed({ nodeId, shards, workerId, firings }))
     return result
   }
   if (how === 'overlap') {

@@ -49,7 +49,7 @@ export class Sides {
 
   #ofCrowds(decided: readonly Decided[]): ReadonlyMap<Decided, SideLane> {
     const free = decided.filter(
-      ({ definition, decision }) => definition.concurrencyKey === null && decision.recovery === null,
+      ({ definition, decision }) => definition.concurrencyKey === null && decision.catchUp === null,
     )
     const crowded = this.#crowds.note(
       free.map(({ row }) => row.taskId),

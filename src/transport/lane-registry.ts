@@ -58,7 +58,7 @@ export class LaneRegistry {
   /** The same within a transaction. The caller calls the returned function after the commit. */
   async ensureWithin(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
     const missing = lanes.filter(({ id }) => !this.#isKnown(id))
-    if (missing.length > 0) await tx.run(restoreLanes(missing.map((lane) => ({ ...lane, isLate: false }))))
+    if (missing.length > 0) await tx.run(restoreLanes(missing.map((lane) => ({ ...lane, isCatchUp: false }))))
     return () => this.#note(missing)
   }
 

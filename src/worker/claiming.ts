@@ -46,13 +46,13 @@ const MAX_WAITING_LANES = 500
 /** A worker that found only runs that others were claiming asks again after this time. */
 const ASK_AGAIN_MS = 5
 /** The maximum share of a worker's slots for catch-up runs. */
-const LATE_SHARE = 0.5
+const CATCH_UP_SHARE = 0.5
 /**
  * Catch-up runs are not announced, so that runs on time do not wait for claims of them. They are polled for at this interval
  * and for this long.
  */
-const LATE_PACE_MS = 15
-const LATE_LINGER_MS = 5_000
+const CATCH_UP_PACE_MS = 15
+const CATCH_UP_LINGER_MS = 5_000
 /**
  * If several lanes take turns, less is claimed ahead, and the next claim is made when half of it is left: a run that has just
  * begun to wait in one of the lanes gets its turn only with the next claim.
@@ -83,11 +83,11 @@ export class Claiming {
   /** Number of runs claimed so far. */
   #count = 0
   /** Catch-up runs in hand, and until when more of them are likely. */
-  readonly #late = new Set<string>()
+  readonly #catchUp = new Set<string>()
   readonly #rates = new RateWait()
   /** For each lane, how much had been claimed in total when it had its latest turn. */
   readonly #turns = new Map<number, number>()
-  #lateUntil = Number.NEGATIVE_INFINITY
+  #catchUpUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimingOptions) {
     this.#options = options
@@ -111,7 +111,7 @@ export class Claiming {
 
   /** Records that a run is no longer in hand. */
   forget(runId: string): void {
-    this.#late.delete(runId)
+    this.#catchUp.delete(runId)
   }
 
   /** Claims as many runs as there is room for; returns when to look again, if that is soon. */
@@ -138,8 +138,8 @@ export class Claiming {
     const sideInMs = await this.#claimFromSides()
     if (this.hasBacklog && hand.free(hand.local) > 0) return this.#count > before ? 0 : ASK_AGAIN_MS
     if (!this.hasBacklog) {
-      const lateInMs = await this.#claimLate()
-      if (lateInMs !== undefined) return lateInMs
+      const catchUpInMs = await this.#claimCatchUp()
+      if (catchUpInMs !== undefined) return catchUpInMs
     }
     if (sideInMs !== undefined) return sideInMs
     // Runs were announced and none was found: they may wait in a lane that is not known yet.
@@ -191,22 +191,22 @@ export class Claiming {
   }
 
   /** Claims catch-up runs once nothing else waits, and into a share of the slots only: runs on time must find a free one. */
-  async #claimLate(): Promise<number | undefined> {
+  async #claimCatchUp(): Promise<number | undefined> {
     const { hand, lanes: served, transport, concurrency } = this.#options
-    const lanes = served.late
+    const lanes = served.catchUp
     if (lanes.length === 0) return undefined
     // A run that left without being performed, for example because it was cancelled while it waited in hand, has released its
     // slot.
-    for (const runId of this.#late) if (!hand.holds(runId)) this.#late.delete(runId)
-    const places = Math.max(1, Math.floor(concurrency * LATE_SHARE)) - this.#late.size
+    for (const runId of this.#catchUp) if (!hand.holds(runId)) this.#catchUp.delete(runId)
+    const places = Math.max(1, Math.floor(concurrency * CATCH_UP_SHARE)) - this.#catchUp.size
     const limit = Math.min(places, hand.free(hand.local) + this.#freeCalls)
     const first = hand.claimed.length
     await this.#claim({ lanes, limit }, (request) => transport.claim(request))
     const claimed = hand.claimed.slice(first)
-    for (const { run } of claimed) this.#late.add(run.runId)
+    for (const { run } of claimed) this.#catchUp.add(run.runId)
     await this.beginClaimed('last')
-    if (claimed.length > 0) this.#lateUntil = performance.now() + LATE_LINGER_MS
-    return performance.now() < this.#lateUntil ? LATE_PACE_MS : undefined
+    if (claimed.length > 0) this.#catchUpUntil = performance.now() + CATCH_UP_LINGER_MS
+    return performance.now() < this.#catchUpUntil ? CATCH_UP_PACE_MS : undefined
   }
 
   /** Claims runs that start only in a slot of their own: they go before those that wait in hand. */

@@ -45,7 +45,7 @@ export class ServedLanes {
   readonly #options: ServedLanesOptions
   #strict: number[] = []
   #open: number[] = []
-  #late: number[] = []
+  #catchUp: number[] = []
   #sides: ServedSide[] = []
   #limited: ReadonlySet<string> | undefined
   #countUntil = Number.NEGATIVE_INFINITY
@@ -61,8 +61,8 @@ export class ServedLanes {
   }
 
   /** Lanes of catch-up runs. */
-  get late(): readonly number[] {
-    return this.#late
+  get catchUp(): readonly number[] {
+    return this.#catchUp
   }
 
   /** Side lanes, whose runs wait for room in a line. */
@@ -111,13 +111,13 @@ export class ServedLanes {
     const known = this.#limited ?? limited
     this.#limited = limited
     const own = lanes.filter(({ line, isLimited }) => line === null && !isLimited)
-    const onTime = own.filter(({ isLate }) => !isLate)
+    const onTime = own.filter(({ isCatchUp }) => !isCatchUp)
     this.#sides = lanes.flatMap(({ id, projectId, line: name, isStrict, isLimited }) =>
       name === null ? [] : [{ id, isStrict, isLimited, line: lineNamed(projectId, name) }],
     )
     this.#open = onTime.filter(({ isStrict }) => !isStrict).map(({ id }) => id)
     this.#strict = onTime.filter(({ isStrict }) => isStrict).map(({ id }) => id)
-    this.#late = own.filter(({ isLate }) => isLate).map(({ id }) => id)
+    this.#catchUp = own.filter(({ isCatchUp }) => isCatchUp).map(({ id }) => id)
     if ([...limited].some((gate) => !known.has(gate))) this.#countUntil = now + LATE_START_MS
     if (now > this.#countUntil) return STALE_MS
     const runIds = runsInHand()

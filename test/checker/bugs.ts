@@ -33,7 +33,7 @@ export interface Bug {
 
 const FIRE = { where: ['from shard', 'update agenda', 'insert into ready'] }
 /** Fires that include what an outage has missed. */
-const RECOVER = { where: [...FIRE.where, 'run_for_ms'], unless: ['judged as materialized'] }
+const FIRE_MISSED = { where: [...FIRE.where, 'run_for_ms'], unless: ['judged as materialized'] }
 const CLAIM = { where: ['delete from ready', 'for update skip locked'], unless: ['from gate'] }
 const CLAIM_GATED = { where: ['delete from ready', 'from gate'] }
 const END = {
@@ -348,7 +348,7 @@ export const BUGS: readonly Bug[] = [
     name: 'what was missed is called an overlap',
     kinds: ['lost'],
     edits: [
-      { ...RECOVER, change: [["'skipped'::run_state, i\\.reason", "'skipped'::run_state, 'overlap'"]] },
+      { ...FIRE_MISSED, change: [["'skipped'::run_state, i\\.reason", "'skipped'::run_state, 'overlap'"]] },
     ],
   },
   {
@@ -356,7 +356,7 @@ export const BUGS: readonly Bug[] = [
     kinds: ['lost'],
     edits: [
       {
-        ...RECOVER,
+        ...FIRE_MISSED,
         change: [
           ['reason is null or run_for_ms is not null as runs', 'reason is null as runs'],
           [
@@ -459,7 +459,7 @@ export const BUGS: readonly Bug[] = [
         ...FIRE_WITH_OVERLAP,
         change: [
           [
-            "\\(o\\.kind = 'catchup', o\\.scheduled_for, o\\.run_id\\) < \\(i\\.is_late, i\\.due_at, i\\.run_id\\)",
+            "\\(o\\.kind = 'catchup', o\\.scheduled_for, o\\.run_id\\) < \\(i\\.is_catchup, i\\.due_at, i\\.run_id\\)",
             'case when i.places > 1 then o.scheduled_for > i.due_at else o.scheduled_for < i.due_at end',
           ],
         ],

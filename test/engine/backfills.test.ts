@@ -7,7 +7,7 @@ import { uuidv7 } from '../../src/core/ids.ts'
 import { BEHIND_ON_TIME } from '../../src/core/policy/backfill.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Backfiller } from '../../src/scheduler/backfiller.ts'
-import { readLate } from '../../src/store/agenda/catch-up.ts'
+import { readCatchUp } from '../../src/store/agenda/catch-up.ts'
 import {
   deleteOldBackfills,
   findBackfills,
@@ -260,10 +260,10 @@ test('runs of a backfill wait in the catch-up lane, behind all runs on time', as
   await lookNow()
   await writer().runOnce()
 
-  const rows = await db.run(sql<{ isLate: boolean; queue: string; priority: number }>`
-    select l.catchup as "isLate", l.queue, a.priority from agenda a join lane l on l.id = a.lane where a.task_id = ${taskId} and a.kind = 'backfill'`)
+  const rows = await db.run(sql<{ isCatchUp: boolean; queue: string; priority: number }>`
+    select l.catchup as "isCatchUp", l.queue, a.priority from agenda a join lane l on l.id = a.lane where a.task_id = ${taskId} and a.kind = 'backfill'`)
 
-  expect(rows).toEqual(Array(3).fill({ isLate: true, queue: 'default', priority: BEHIND_ON_TIME }))
+  expect(rows).toEqual(Array(3).fill({ isCatchUp: true, queue: 'default', priority: BEHIND_ON_TIME }))
   await completeAll(taskId)
   await lookNow()
   expect(await read(id)).toMatchObject({ state: 'running' })
@@ -279,7 +279,13 @@ test('a backfill at its limit of waiting runs does not block catch-up runs', asy
   await db.run(sql`update agenda set kind = 'catchup' where run_id = ${late?.runId}`)
 
   const found = await db.run(
-    readLate({ shards: [late?.shard ?? 0], now: Date.now(), until: Date.now(), limit: 10, maxWaiting: 400 }),
+    readCatchUp({
+      shards: [late?.shard ?? 0],
+      now: Date.now(),
+      until: Date.now(),
+      limit: 10,
+      maxWaiting: 400,
+    }),
   )
 
   expect(found.map(({ runId }) => runId)).toContain(late?.runId)

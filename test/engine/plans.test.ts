@@ -17,7 +17,7 @@ import {
   JUST_RUN,
   lookAhead,
 } from '../../src/store/agenda/agenda.ts'
-import { lateStarts, postponeLate, readLate } from '../../src/store/agenda/catch-up.ts'
+import { catchUpStarts, postponeCatchUp, readCatchUp } from '../../src/store/agenda/catch-up.ts'
 import { endExpired, expiredQueueTimeouts, setQueueTimeouts } from '../../src/store/agenda/expiry.ts'
 import { fireWithOverlap } from '../../src/store/agenda/fire-with-overlap.ts'
 import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
@@ -193,8 +193,8 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
         except: rows.map(({ runId }) => runId),
       }),
     ),
-    readLate: await scansOf(
-      readLate({
+    readCatchUp: await scansOf(
+      readCatchUp({
         shards: allShards,
         now: Date.now(),
         until: Date.now() + 1_000,
@@ -203,8 +203,10 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
       }),
       { of: 40 },
     ),
-    lateStarts: await scansOf(lateStarts(rows.slice(0, 40))),
-    postponeLate: await scansOf(postponeLate(rows.slice(0, 40).map((row) => ({ ...row, at: Date.now() })))),
+    catchUpStarts: await scansOf(catchUpStarts(rows.slice(0, 40))),
+    postponeCatchUp: await scansOf(
+      postponeCatchUp(rows.slice(0, 40).map((row) => ({ ...row, at: Date.now() }))),
+    ),
     readDefinitions: await scansOf(readDefinitions(rows)),
     firePlain: await scansOf(firePlain({ nodeId, shards, workerId: nodeId, rows })),
     fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),

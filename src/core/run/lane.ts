@@ -85,8 +85,8 @@ function known(kind: 'side' | 'crowd', base: number, name: string, line: string 
   return lane
 }
 
-/** The lane of catch-up runs that would otherwise wait in the given lane. */
-export const lateLaneOf = (lane: number): number => hashOf(['late', lane])
+/** The lane of catch-up runs that would otherwise wait in the given lane. Stored ids depend on what is hashed here. */
+export const catchUpLaneOf = (lane: number): number => hashOf(['late', lane])
 
 const HASH_BYTES = 6
 

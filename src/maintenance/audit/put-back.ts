@@ -3,11 +3,11 @@
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import type { FindingKind } from '../../core/ledger/finding.ts'
 import { misfired } from '../../core/policy/misfire.ts'
-import { laneOf, lateLaneOf } from '../../core/run/lane.ts'
+import { catchUpLaneOf, laneOf } from '../../core/run/lane.ts'
 import { delayMs, jitterOf } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { inTurns } from '../../runtime/turns.ts'
-import { insertLate } from '../../store/agenda/catch-up.ts'
+import { insertCatchUpRuns } from '../../store/agenda/catch-up.ts'
 import * as audit from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { historyBeginOf } from '../../store/history/run-search.ts'
@@ -47,7 +47,7 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
   const missed = remedy.lost?.count ?? (remedy.lost ? MAX_MISSED_TOLD : 0)
   const detail = detailOf(remedy, task.definition, missed)
   await tx.run(audit.insertFindings([{ ...found, runId, isRepaired: true, missed, detail }]))
-  return { at: remedy.late[0]?.wakeAt ?? remedy.at, missed }
+  return { at: remedy.catchUp[0]?.wakeAt ?? remedy.at, missed }
 }
 
 interface GoingOn {
@@ -59,7 +59,7 @@ interface GoingOn {
 /** Writes the rows that a task continues with; returns the run of its next row. */
 async function goOn(
   tx: Queryable,
-  { task, ordinal, remedy: { at, late, lost } }: GoingOn,
+  { task, ordinal, remedy: { at, catchUp, lost } }: GoingOn,
 ): Promise<string | null> {
   const { id: taskId, projectId, definition, version } = task
   const shard = shardOf(taskId)
@@ -75,13 +75,13 @@ async function goOn(
       }),
     )
   }
-  if (late.length > 0)
+  if (catchUp.length > 0)
     await tx.run(
-      insertLate({
+      insertCatchUpRuns({
         ...row,
         ordinal,
-        lateLane: lateLaneOf(lane),
-        late: late.map((one) => ({ runId: uuidv7(), ...one })),
+        catchUpLane: catchUpLaneOf(lane),
+        runs: catchUp.map((one) => ({ runId: uuidv7(), ...one })),
       }),
     )
   if (at === null) return null
@@ -91,7 +91,7 @@ async function goOn(
       ...row,
       runId,
       at,
-      ordinal: ordinal + late.length,
+      ordinal: ordinal + catchUp.length,
       delayMs: definition.schedule.type === 'delay' ? delayMs(definition.schedule) : null,
       kind: 'occurrence',
       jitterMs: jitterOf(planOf(definition), at) || null,
@@ -106,14 +106,18 @@ const MAX_MISSED_TOLD = 10_000
 const kindOf = ({ schedule }: TaskDefinition): FindingKind =>
   schedule.type === 'once' ? 'one_off_lost' : 'next_row_lost'
 
-function detailOf({ at, late, lost }: GoOn, { schedule, misfire }: TaskDefinition, missed: number): string {
+function detailOf(
+  { at, catchUp, lost }: GoOn,
+  { schedule, misfire }: TaskDefinition,
+  missed: number,
+): string {
   const { policy } = misfire
   if (schedule.type === 'once')
     return `The one-off task had no row and no recorded run; ${missed > 0 ? 'it is recorded as lost' : 'its row was restored'}. If it had come due, it may have run already.`
   const next = at === null ? 'nothing more is due' : `the next occurrence is at ${new Date(at).toISOString()}`
-  const came = late.length + missed
+  const came = catchUp.length + missed
   const words = [
-    ...(late.length === 0 ? [] : [`${late.length} run late`]),
+    ...(catchUp.length === 0 ? [] : [`${catchUp.length} run late`]),
     ...(missed === 0 ? [] : [`${missed} recorded as ${lost?.hasFailed ? 'failed' : 'lost'}`]),
   ]
   const meanwhile =

@@ -44,7 +44,7 @@ export interface GoOn {
   readonly kind: 'go_on'
   /** Null if nothing more is due. */
   readonly at: number | null
-  readonly late: readonly CatchUpOccurrence[]
+  readonly catchUp: readonly CatchUpOccurrence[]
   readonly lost: Lost | null
 }
 
@@ -73,18 +73,18 @@ export function* remedySteps(it: Stalled): Steps<Remedy> {
   const first =
     definition.schedule.type === 'once' ? onlyOne(it, plan) : nextOccurrence(plan, resumedAfter(it))
   if (first === null) return { kind: 'settle' }
-  if (dueAt(plan, first) > now) return { kind: 'go_on', at: first, late: [], lost: null }
-  if (mayHaveRun(definition)) return { kind: 'go_on', at: null, late: [], lost: neverAgain(first) }
+  if (dueAt(plan, first) > now) return { kind: 'go_on', at: first, catchUp: [], lost: null }
+  if (mayHaveRun(definition)) return { kind: 'go_on', at: null, catchUp: [], lost: neverAgain(first) }
   const runsLeft = maxRuns === null ? null : maxRuns - ordinal + 1
   const decision = yield* misfireSteps({ plan, misfire, now, first, end: now, runsLeft, isBrief: false })
   const { runs, passedUntil, hasFailed } = decision
   const lost = passedUntil === null ? null : { ...(yield* stretch(plan, first, passedUntil)), hasFailed }
   if (misfire.policy !== 'run_all' && runs.length > 0)
-    return { kind: 'go_on', at: runs[0] ?? null, late: [], lost }
+    return { kind: 'go_on', at: runs[0] ?? null, catchUp: [], lost }
   const next = nextOccurrence(plan, runs.at(-1) ?? passedUntil ?? first)
   const isOver = runsLeft !== null && runs.length >= runsLeft
-  const late = yield* spread({ plan, misfire, now }, runs)
-  return { kind: 'go_on', at: isOver ? null : next, late, lost }
+  const catchUp = yield* spread({ plan, misfire, now }, runs)
+  return { kind: 'go_on', at: isOver ? null : next, catchUp, lost }
 }
 
 function* stretch(plan: Plan, first: number, last: number): Steps<Omit<Lost, 'hasFailed'>> {
@@ -119,5 +119,5 @@ function chain({ definition, lastEndedAt, createdAt }: Stalled, intervalMs: numb
   const { startAt, endAt } = planOf(definition)
   const first = Math.max(createdAt, startAt ?? createdAt)
   const at = lastEndedAt === null ? first : Math.floor(lastEndedAt + intervalMs)
-  return endAt !== null && at > endAt ? { kind: 'settle' } : { kind: 'go_on', at, late: [], lost: null }
+  return endAt !== null && at > endAt ? { kind: 'settle' } : { kind: 'go_on', at, catchUp: [], lost: null }
 }

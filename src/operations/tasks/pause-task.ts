@@ -79,7 +79,7 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
     const swept = await haltTask(tx, id)
     // Removes catch-up runs that have not started: they are late already and should not wait for the end of the pause as well.
     // A scheduler may have been writing such rows until just now: sweeping the occurrence that they come from waited for it.
-    await tx.run(changes.giveUpLate(id))
+    await tx.run(changes.skipCatchUpRuns(id))
     const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
     const [paused] = await tx.run(changes.markPaused(id, ordinal, said))
     const pausedAt = paused?.pausedAt ?? Number.NEGATIVE_INFINITY

@@ -13,14 +13,14 @@ import {
   spread,
   type Unwatched,
 } from '../../core/policy/misfire.ts'
-import { laneOf, lateLaneOf } from '../../core/run/lane.ts'
+import { catchUpLaneOf, laneOf } from '../../core/run/lane.ts'
 import { lastOccurrence } from '../../core/schedule/last-occurrence.ts'
 import { countSteps, dueAt, jitterOf, MAX_COUNTED, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import type { Plan } from '../../core/schedule/schedule.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import type { Steps } from '../../core/values/steps.ts'
 import { inTurns } from '../../runtime/turns.ts'
-import { insertLate } from '../../store/agenda/catch-up.ts'
+import { insertCatchUpRuns } from '../../store/agenda/catch-up.ts'
 import { unwatchedAt } from '../../store/agenda/shards.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
@@ -82,11 +82,11 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
   const delayMs = chainDelay(definition)
   const row = { taskId: task.id, projectId, definition, version }
   const isOne = definition.misfire.policy !== 'run_all' || !isMissed
-  const late = isOne ? [] : delayMs === null ? runs : runs.slice(0, -1)
+  const missed = isOne ? [] : delayMs === null ? runs : runs.slice(0, -1)
   const lane = laneOf(projectId, definition).id
-  if (late.length > 0)
+  if (missed.length > 0)
     await tx.run(
-      insertLate({
+      insertCatchUpRuns({
         ...{
           taskId: task.id,
           projectId,
@@ -94,20 +94,20 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
           version,
           ordinal,
           lane,
-          lateLane: lateLaneOf(lane),
+          catchUpLane: catchUpLaneOf(lane),
         },
         priority: definition.priority,
-        late: (await inTurns(spread({ plan, misfire: definition.misfire, now }, late))).map((one) => ({
+        runs: (await inTurns(spread({ plan, misfire: definition.misfire, now }, missed))).map((one) => ({
           runId: uuidv7(),
           ...one,
         })),
       }),
     )
-  for (const [n, at] of runs.slice(late.length).entries())
+  for (const [n, at] of runs.slice(missed.length).entries())
     await writeNext(tx, {
       ...row,
       at,
-      ordinal: ordinal + late.length + n,
+      ordinal: ordinal + missed.length + n,
       delayMs,
       kind: delayMs === null ? 'catchup' : 'occurrence',
       jitterMs: jitterOf(plan, at),

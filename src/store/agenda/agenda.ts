@@ -4,7 +4,7 @@ import type { AgendaKind, SkipReason } from '../../core/run/run.ts'
 import { leftAlone } from '../database/left-alone.ts'
 import { elements, list, part, reading, sql } from '../database/sql.ts'
 import { queued } from '../ready/put.ts'
-import type { Recovery } from './catch-up.ts'
+import type { CatchUpDecision } from './catch-up.ts'
 import { decidedColumns, firedColumns, livingWorker, nextRows, ownedShards } from './fire-parts.ts'
 
 /** A row that the scheduler handles when its instant comes. */
@@ -113,8 +113,8 @@ export interface Decision {
   readonly exclusive: boolean
   /** Set for a row that may have to wait or has waited before: only `fireWithOverlap` fires it. */
   readonly overlap: OverlapDecision | null
-  /** Set for a missed row that is neither simply run nor simply skipped: only `recover` handles it. */
-  readonly recovery: Recovery | null
+  /** Set for a missed row that is neither simply run nor simply skipped: only `replaceMissed` handles it. */
+  readonly catchUp: CatchUpDecision | null
   /** Occurrences, from the row's own on, that do not run, and why. Unless `runFor` is set, nothing runs at all. */
   readonly skip: Skip | null
   /** The latest missed occurrence, if the run is for it instead of the row's own. */
@@ -161,7 +161,7 @@ export interface Skip {
 export const JUST_RUN: Decision = {
   exclusive: false,
   overlap: null,
-  recovery: null,
+  catchUp: null,
   skip: null,
   runFor: null,
   next: null,

@@ -4,15 +4,15 @@ import { list, part, reading, sql } from '../database/sql.ts'
 import type { DueRow, FireRequest, FireResult } from './agenda.ts'
 import { ownedShards } from './fire-parts.ts'
 
-/** A missed occurrence that will still run. */
-export interface LateOccurrence extends CatchUpOccurrence {
+/** A missed occurrence that will still run, with its run. */
+export interface CatchUpRun extends CatchUpOccurrence {
   readonly runId: string
 }
 
-/** What happens to the missed occurrences of a task. */
-export interface Recovery {
+/** What the scheduler decided about the missed occurrences of a task that catches up on them. */
+export interface CatchUpDecision {
   /** The missed occurrences that will run, in order. */
-  readonly late: readonly LateOccurrence[]
+  readonly runs: readonly CatchUpRun[]
   /** Whether the others, which the decision's `skip` covers, are recorded as failed instead of skipped. */
   readonly hasFailed: boolean
   /** The lane for catch-up runs of the row's lane. */
@@ -20,46 +20,46 @@ export interface Recovery {
 }
 
 /** Added to the priority of a catch-up run, so that it is claimed after every run on time. */
-export const LATE_PRIORITY = 10_000
+export const CATCH_UP_PRIORITY = 10_000
 /**
  * Separates the priorities of catch-up runs, below it, from those of backfills, which wait in the same lanes and must not delay
  * catch-up runs.
  */
-const BEHIND_LATE = 15_000
+const BEHIND_CATCH_UP = 15_000
 
 /**
  * Replaces a missed row, in one statement, by a row for each occurrence that will still run, one history row that covers the
  * others, and the row of the next occurrence. Runs with a key or a handler stay in their lane, where slots are counted and
  * remote workers claim; there, their priority puts them last.
  */
-export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireResult>`
+export const replaceMissed = ({ nodeId, shards, firings }: FireRequest) => sql<FireResult>`
   with ${ownedShards({ nodeId, shards })}, asked as materialized (
     select * from unnest(
       ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[], ${list(firings, (f) => f.row.fence)}::integer[],
-      ${list(firings, (f) => f.decision.recovery?.late.length ?? 0)}::integer[], ${list(firings, (f) => f.decision.recovery?.hasFailed ?? false)}::boolean[],
-      ${list(firings, (f) => f.decision.recovery?.lane ?? null)}::bigint[], ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[],
+      ${list(firings, (f) => f.decision.catchUp?.runs.length ?? 0)}::integer[], ${list(firings, (f) => f.decision.catchUp?.hasFailed ?? false)}::boolean[],
+      ${list(firings, (f) => f.decision.catchUp?.lane ?? null)}::bigint[], ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[],
       ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
       ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[],
       ${list(firings, (f) => f.decision.isLast)}::boolean[], ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[])
-      as i(run_id, shard, fence, late_count, has_failed, late_lane, skip_id, until_ms, count, next_run_id, next_ms, is_last, next_jitter_ms)
+      as i(run_id, shard, fence, catchup_count, has_failed, catchup_lane, skip_id, until_ms, count, next_run_id, next_ms, is_last, next_jitter_ms)
   ), gone as (
     delete from agenda a using asked i
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled' and i.shard in (select id from owned)
-    returning a.*, i.late_count, i.has_failed, i.late_lane, i.skip_id, i.until_ms, i.count, i.next_run_id, i.next_ms, i.is_last, i.next_jitter_ms
+    returning a.*, i.catchup_count, i.has_failed, i.catchup_lane, i.skip_id, i.until_ms, i.count, i.next_run_id, i.next_ms, i.is_last, i.next_jitter_ms
   ), lanes as (
     insert into lane (id, project_id, queue, labels, strict, catchup)
-    select distinct g.late_lane, l.project_id, l.queue, l.labels, l.strict, true
-    from gone g join lane l on l.id = g.lane and l.handler is null where g.late_count > 0
+    select distinct g.catchup_lane, l.project_id, l.queue, l.labels, l.strict, true
+    from gone g join lane l on l.id = g.lane and l.handler is null where g.catchup_count > 0
     on conflict do nothing
-  ), late as (
+  ), catch_up as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
     select i.run_id, g.task_id, g.project_id, g.shard, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000), i.jitter_ms, g.version,
-           part_of_count(counted.n), base_of_count(counted.n), 'catchup', case when l.id is null then g.lane else g.late_lane end,
-           least(g.priority, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
+           part_of_count(counted.n), base_of_count(counted.n), 'catchup', case when l.id is null then g.lane else g.catchup_lane end,
+           least(g.priority, ${CATCH_UP_PRIORITY}::integer) + ${CATCH_UP_PRIORITY}::integer
     from unnest(
-      ${list(lateOf(firings), (l) => l.missed)}::uuid[], ${list(lateOf(firings), (l) => l.n)}::integer[], ${list(lateOf(firings), (l) => l.runId)}::uuid[],
-      ${list(lateOf(firings), (l) => l.at)}::float8[], ${list(lateOf(firings), (l) => l.wakeAt)}::float8[],
-      ${list(lateOf(firings), (l) => l.jitterMs ?? null)}::integer[]) as i(missed, n, run_id, at_ms, wake_ms, jitter_ms)
+      ${list(catchUpRunsOf(firings), (r) => r.missed)}::uuid[], ${list(catchUpRunsOf(firings), (r) => r.n)}::integer[], ${list(catchUpRunsOf(firings), (r) => r.runId)}::uuid[],
+      ${list(catchUpRunsOf(firings), (r) => r.at)}::float8[], ${list(catchUpRunsOf(firings), (r) => r.wakeAt)}::float8[],
+      ${list(catchUpRunsOf(firings), (r) => r.jitterMs ?? null)}::integer[]) as i(missed, n, run_id, at_ms, wake_ms, jitter_ms)
     join gone g on g.run_id = i.missed
     cross join lateral (select count_of(g.ordinal_base, g.ordinal) + i.n as n) counted
     left join lane l on l.id = g.lane and l.handler is null
@@ -69,7 +69,7 @@ export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireRes
     select next_run_id, task_id, project_id, shard, to_timestamp((next_ms + coalesce(next_jitter_ms, 0)) / 1000), to_timestamp(next_ms / 1000),
            next_jitter_ms, version,
            part_of_count(counted.n), base_of_count(counted.n), lane, priority, delay_ms
-    from gone cross join lateral (select count_of(ordinal_base, ordinal) + late_count as n) counted
+    from gone cross join lateral (select count_of(ordinal_base, ordinal) + catchup_count as n) counted
     where next_run_id is not null and not is_last
     on conflict on constraint agenda_occurrence_is_unique do nothing
   ), history as (
@@ -83,8 +83,8 @@ export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireRes
   select true as "isWorkerAlive", '{}'::uuid[] as blocked, array(select run_id from asked where run_id not in (select run_id from gone)) as gone,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
 
-/** Catch-up occurrences of one task, as rows to insert. */
-export interface LateRows {
+/** Catch-up runs of one task, as rows to insert. */
+export interface CatchUpRuns {
   readonly taskId: string
   readonly projectId: string
   readonly shard: number
@@ -93,49 +93,49 @@ export interface LateRows {
   readonly ordinal: number
   readonly lane: number
   /** The lane for catch-up runs of `lane`. */
-  readonly lateLane: number
+  readonly catchUpLane: number
   readonly priority: number
-  readonly late: readonly LateOccurrence[]
+  readonly runs: readonly CatchUpRun[]
 }
 
 /**
- * `place`: the lane for catch-up runs of `lane`, created if it does not exist. Runs with a key or a handler stay in their own
- * lane.
+ * `catchup_lane`: the lane for catch-up runs of `lane`, created if it does not exist. Runs with a key or a handler stay in their
+ * own lane.
  */
-export const lateLane = ({
+export const catchUpLane = ({
   lane,
-  lateLane,
-}: Pick<LateRows, 'lane' | 'lateLane'>) => part`own as materialized (
+  catchUpLane,
+}: Pick<CatchUpRuns, 'lane' | 'catchUpLane'>) => part`own as materialized (
     select project_id, queue, labels, strict from lane where id = ${lane}::bigint and handler is null
   ), made as (
     insert into lane (id, project_id, queue, labels, strict, catchup)
-    select ${lateLane}::bigint, project_id, queue, labels, strict, true from own
+    select ${catchUpLane}::bigint, project_id, queue, labels, strict, true from own
     on conflict do nothing
-  ), place as (
-    select case when exists (select from own) then ${lateLane}::bigint else ${lane}::bigint end as id
+  ), catchup_lane as (
+    select case when exists (select from own) then ${catchUpLane}::bigint else ${lane}::bigint end as id
   )`
 
-/** Inserts catch-up rows because of a change of their task, in the same lanes as `recover`. */
-export const insertLate = (it: LateRows) => sql`
-  with ${lateLane(it)}
+/** Inserts catch-up rows because of a change of their task, in the same lanes as `replaceMissed`. */
+export const insertCatchUpRuns = (it: CatchUpRuns) => sql`
+  with ${catchUpLane(it)}
   insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
   select i.run_id, ${it.taskId}::uuid, ${it.projectId}::uuid, ${it.shard}::smallint, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000),
          i.jitter_ms, ${it.version}::integer, part_of_count(${it.ordinal}::bigint + i.n - 1), base_of_count(${it.ordinal}::bigint + i.n - 1), 'catchup',
-         (select id from place),
-         least(${it.priority}::integer, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
+         (select id from catchup_lane),
+         least(${it.priority}::integer, ${CATCH_UP_PRIORITY}::integer) + ${CATCH_UP_PRIORITY}::integer
   from unnest(
-    ${list(it.late, (l) => l.runId)}::uuid[], ${list(it.late, (l) => l.at)}::float8[], ${list(it.late, (l) => l.wakeAt)}::float8[],
-    ${list(it.late, (l) => l.jitterMs ?? null)}::integer[]) with ordinality as i(run_id, at_ms, wake_ms, jitter_ms, n)
+    ${list(it.runs, (r) => r.runId)}::uuid[], ${list(it.runs, (r) => r.at)}::float8[], ${list(it.runs, (r) => r.wakeAt)}::float8[],
+    ${list(it.runs, (r) => r.jitterMs ?? null)}::integer[]) with ordinality as i(run_id, at_ms, wake_ms, jitter_ms, n)
   on conflict on constraint agenda_occurrence_is_unique do nothing`
 
-function lateOf(firings: FireRequest['firings']) {
+function catchUpRunsOf(firings: FireRequest['firings']) {
   return firings.flatMap(({ row, decision }) =>
-    (decision.recovery?.late ?? []).map((occurrence, n) => ({ ...occurrence, n, missed: row.runId })),
+    (decision.catchUp?.runs ?? []).map((occurrence, n) => ({ ...occurrence, n, missed: row.runId })),
   )
 }
 
 /** When the previous catch-up run of a task started. */
-export interface LateStart {
+export interface CatchUpStart {
   readonly taskId: string
   /** Whether that run is still waiting for a worker. */
   readonly isWaiting: boolean
@@ -146,7 +146,9 @@ export interface LateStart {
 const NEAREST_BEFORE = 3
 
 /** For the first catch-up row of each task, returns when the previous catch-up run started, on any node. */
-export const lateStarts = (firsts: readonly Pick<DueRow, 'taskId' | 'scheduledFor'>[]) => sql<LateStart>`
+export const catchUpStarts = (
+  firsts: readonly Pick<DueRow, 'taskId' | 'scheduledFor'>[],
+) => sql<CatchUpStart>`
   select i.task_id as "taskId", coalesce(live.state = 'pending', false) as "isWaiting", greatest(live.claimed_at, past.started_at) as "startedAt"
   from unnest(${list(firsts, (f) => f.taskId)}::uuid[], ${list(firsts, (f) => f.scheduledFor)}::float8[]) as i(task_id, at_ms)
   left join lateral (
@@ -163,7 +165,7 @@ export const lateStarts = (firsts: readonly Pick<DueRow, 'taskId' | 'scheduledFo
   ) past on true`
 
 /** Postpones catch-up rows that were read too soon for the catch-up rate of their task, so that rows of other tasks can be read. */
-export const postponeLate = (
+export const postponeCatchUp = (
   rows: readonly { readonly runId: string; readonly fence: number; readonly at: number }[],
 ) => sql`
   update agenda a set wake_at = to_timestamp(i.at_ms / 1000)
@@ -171,7 +173,7 @@ export const postponeLate = (
   where a.run_id = i.run_id and a.fence = i.fence and a.kind = 'catchup' and a.state in ('scheduled', 'held', 'deferred')`
 
 /** Which catch-up rows to read. */
-export interface LateQuery {
+export interface CatchUpQuery {
   readonly shards: readonly number[]
   /** Rows due by now come before rows due later. */
   readonly now: number
@@ -186,17 +188,24 @@ export interface LateQuery {
   readonly except?: readonly string[]
 }
 
-type SelectedLate = DueRow & { readonly waiting: number }
+type SelectedCatchUp = DueRow & { readonly waiting: number }
 
 /** Reads catch-up rows that have come due, the earliest of each shard first, through their own index. */
-export const readLate = (query: LateQuery) =>
-  reading(selectLate(query), (rows): DueRow[] => rows.map(({ waiting: _, ...row }) => row))
+export const readCatchUp = (query: CatchUpQuery) =>
+  reading(selectCatchUp(query), (rows): DueRow[] => rows.map(({ waiting: _, ...row }) => row))
 
-const selectLate = ({ shards, now, until, limit, maxWaiting, except = [] }: LateQuery) => sql<SelectedLate>`
+const selectCatchUp = ({
+  shards,
+  now,
+  until,
+  limit,
+  maxWaiting,
+  except = [],
+}: CatchUpQuery) => sql<SelectedCatchUp>`
   with waiting as materialized (
     select count(*) as count from (
       select from lane l
-      cross join lateral (select from ready where lane = l.id and priority < ${BEHIND_LATE}::smallint limit ${maxWaiting}) r
+      cross join lateral (select from ready where lane = l.id and priority < ${BEHIND_CATCH_UP}::smallint limit ${maxWaiting}) r
       where l.catchup and l.line is null limit ${maxWaiting}) first
   )
   select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version,

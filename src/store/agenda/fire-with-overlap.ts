@@ -46,7 +46,7 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
       as i(run_id, shard, fence, start_now, exclusive, side, places, beyond, supersedes, defer_ms, skip_id, reason, until_ms, count,
            run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
   ), input as materialized (
-    select asked.*, case when start_now then (select id from alive) end as worker_id, a.task_id, a.state, a.kind = 'catchup' as is_late,
+    select asked.*, case when start_now then (select id from alive) end as worker_id, a.task_id, a.state, a.kind = 'catchup' as is_catchup,
            a.scheduled_for as due_at
     from asked join agenda a on a.run_id = asked.run_id and a.fence = asked.fence
     where asked.shard in (select id from owned) and a.state in ('scheduled', 'held', 'deferred')
@@ -54,13 +54,13 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
   ), yielding as materialized (
     select o.run_id, o.task_id, o.lane, o.side, o.priority, o.wake_at
     from input i join agenda o on o.task_id = i.task_id and o.run_id <> i.run_id
-    where i.exclusive and not i.is_late and o.kind = 'catchup' and o.state = 'pending'
+    where i.exclusive and not i.is_catchup and o.kind = 'catchup' and o.state = 'pending'
     for update of o skip locked
   ), active as materialized (
     select o.run_id, o.task_id from input i join agenda o on o.task_id = i.task_id and o.run_id <> i.run_id
     where i.exclusive and o.state in ('pending', 'running', 'retrying') and o.kind <> 'backfill' and o.run_id not in (select run_id from yielding)
   ), line as materialized (
-    select i.run_id, count(*) filter (where (o.kind = 'catchup', o.scheduled_for, o.run_id) < (i.is_late, i.due_at, i.run_id))::integer as length,
+    select i.run_id, count(*) filter (where (o.kind = 'catchup', o.scheduled_for, o.run_id) < (i.is_catchup, i.due_at, i.run_id))::integer as length,
            count(*) filter (where o.kind <> 'catchup')::integer as on_time
     from input i join agenda o on o.task_id = i.task_id and o.run_id <> i.run_id
     where i.exclusive and o.state = 'held'
@@ -70,7 +70,7 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
            case when i.reason is not null and i.run_for_ms is null then 'skip'
                 when i.defer_ms is not null then 'defer'
                 when i.task_id not in (select task_id from active) and (i.supersedes or coalesce(l.length, 0) = 0) then 'fire'
-                when i.state = 'held' or i.is_late or coalesce(l.on_time, 0) < i.places then 'hold'
+                when i.state = 'held' or i.is_catchup or coalesce(l.on_time, 0) < i.places then 'hold'
                 else 'drop' end as verdict
     from input i left join line l on l.run_id = i.run_id
   ), awaited as (
@@ -92,7 +92,7 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
         and (o.scheduled_for, o.run_id) < (j.due_at, j.run_id)
       union all
       select o.run_id from judged j join agenda o on o.task_id = j.task_id and o.run_id <> j.run_id
-      where j.verdict = 'defer' and not j.is_late and o.state = 'deferred' and o.kind = 'occurrence' and o.delay_ms is null
+      where j.verdict = 'defer' and not j.is_catchup and o.state = 'deferred' and o.kind = 'occurrence' and o.delay_ms is null
         and (o.scheduled_for, o.run_id) < (j.due_at, j.run_id))
     returning run_id, task_id, project_id, scheduled_for, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind,
               case when state = 'held' then 'overlap' else 'blackout' end as reason

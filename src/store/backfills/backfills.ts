@@ -1,7 +1,7 @@
 /** Backfills: the requests, their progress, and the runs they add to the agenda. */
 
 import type { BackfillState } from '../../core/policy/backfill.ts'
-import { lateLane } from '../agenda/catch-up.ts'
+import { catchUpLane } from '../agenda/catch-up.ts'
 import { list, part, sql } from '../database/sql.ts'
 import { dequeued } from '../ready/put.ts'
 
@@ -186,7 +186,7 @@ export interface BackfillPlace {
   readonly shard: number
   readonly lane: number
   /** The lane for catch-up runs of `lane`. */
-  readonly lateLane: number
+  readonly catchUpLane: number
   readonly priority: number
 }
 
@@ -195,11 +195,11 @@ export interface BackfillPlace {
  * time.
  */
 export const insertBackfillRuns = (runs: readonly BackfillRun[], place: BackfillPlace) => sql`
-  with ${lateLane(place)}
+  with ${catchUpLane(place)}
   insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane, priority)
   select run_id, ${place.backfill.taskId}::uuid, ${place.backfill.projectId}::uuid, ${place.shard}::smallint, to_timestamp(wake_ms / 1000),
          to_timestamp(at_ms / 1000), ${place.backfill.version}::integer, ${place.backfill.number}::integer, 'backfill',
-         ${place.backfill.number}::bigint, (select id from place),
+         ${place.backfill.number}::bigint, (select id from catchup_lane),
          ${place.priority}::smallint
   from unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.at)}::float8[], ${list(runs, (r) => r.wakeAt)}::float8[])
     as i(run_id, at_ms, wake_ms)`

@@ -78,18 +78,18 @@ export const cluesToLanes = (lanes: readonly number[]) =>
 /** A lane to register again. */
 export interface LostLane extends Lane {
   /** Whether it is the lane of catch-up runs. */
-  readonly isLate: boolean
+  readonly isCatchUp: boolean
 }
 
 /** Registers lanes, their queues and the gates of both again. Existing rows, including limits, are unchanged. */
 export const restoreLanes = (lanes: readonly LostLane[]) => sql`
-  with ${laneInput(lanes)}, late as (
-    select * from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.isLate)}::boolean[]) as i(id, is_late)
+  with ${laneInput(lanes)}, kinds as (
+    select * from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.isCatchUp)}::boolean[]) as i(id, is_catchup)
   ), ${usedQueues}, gates as (
     insert into gate (id, project_id, queue, labels, handler, key, places, rate, burst, rate_gap, rate_window)
     select id, project_id, queue, labels, handler, key, places, rate, burst, gap, size from input cross join locked where key is not null order by id
     on conflict do nothing
   )
   insert into lane (id, project_id, queue, labels, handler, strict, catchup)
-  select id, project_id, queue, labels, handler, strict, is_late from input join late using (id) cross join locked where key is null
+  select id, project_id, queue, labels, handler, strict, is_catchup from input join kinds using (id) cross join locked where key is null
   on conflict do nothing`

@@ -62,7 +62,7 @@ export interface ServedLane {
   readonly id: number
   readonly isStrict: boolean
   /** Whether it is the lane of catch-up runs, which are served last. */
-  readonly isLate: boolean
+  readonly isCatchUp: boolean
   /** For a side lane: the project whose runs wait here, and the line in which they need room. */
   readonly projectId: string
   readonly line: string | null
@@ -75,7 +75,7 @@ export interface ServedLane {
  * limited queues. Lanes of handlers are for workers that offer them, never for Belfry's own.
  */
 export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
-  select l.id, l.strict as "isStrict", l.catchup as "isLate", l.project_id as "projectId", l.line, (g.id is not null or p.project_id is not null) as "isLimited"
+  select l.id, l.strict as "isStrict", l.catchup as "isCatchUp", l.project_id as "projectId", l.line, (g.id is not null or p.project_id is not null) as "isLimited"
   from lane l join queue q on q.project_id = l.project_id and q.name = l.queue
   left join gate g on g.project_id = l.project_id and g.queue = l.queue and g.key is null and ${isLimited}
   left join project_gate p on p.project_id = l.project_id and (p.places is not null or p.rate_gap is not null)

@@ -169,14 +169,14 @@ export const pauseWithProject = (taskId: string) => sql`
   update task set archived_at = now(), resume_at = null where id = ${taskId} and paused_at is not null`
 
 /** Deletes catch-up rows that are not active yet, and records each as skipped because of a pause. */
-export const giveUpLate = (taskId: string) => sql`
-  with late as (
+export const skipCatchUpRuns = (taskId: string) => sql`
+  with skipped as (
     delete from agenda where task_id = ${taskId} and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
     returning *
   )
   insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, state, reason)
   select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, 'skipped', 'paused'
-  from late`
+  from skipped`
 
 /** Makes occurrences up to an instant be skipped; null for none. */
 export const markSkipped = (taskId: string, until: number | null, reason: string | null) => sql`

@@ -4,7 +4,7 @@ import type { Due } from './due-queue.ts'
 import { Missed, needsCatchUp } from './missed.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
-export interface RecoveringOptions {
+export interface CatchUpWriterOptions {
   readonly log: Logger
   readonly leases: ShardLeases
   /** Occurrences that came due in an unwatched period no longer than this simply run late. */
@@ -35,13 +35,13 @@ const IDLE_MS = 1_000
  * Writes the catch-up runs of tasks that missed occurrences in an outage. This may take long and must not delay runs on time,
  * so it handles a few tasks at a time, in a loop of its own.
  */
-export class Recovering extends LoopService {
-  readonly #options: RecoveringOptions
+export class CatchUpWriter extends LoopService {
+  readonly #options: CatchUpWriterOptions
   readonly #firing: Firing
   readonly #missed = new Missed()
 
-  constructor(options: RecoveringOptions, firing: Firing) {
-    super({ name: 'recover', everyMs: IDLE_MS, log: options.log })
+  constructor(options: CatchUpWriterOptions, firing: Firing) {
+    super({ name: 'write catch-up', everyMs: IDLE_MS, log: options.log })
     this.#options = options
     this.#firing = firing
   }

@@ -1,22 +1,22 @@
-import type { LateStart } from '../store/agenda/catch-up.ts'
+import type { CatchUpStart } from '../store/agenda/catch-up.ts'
 import type { Due } from './due-queue.ts'
 
 /** Runs closer together than this are treated as simultaneous: one statement fires them, and one claim takes them. */
 export const FINEST_MS = 20
 
-/** A late row that has to wait for its task's rate, and until when. */
+/** A catch-up row that has to wait for its task's rate, and until when. */
 export interface Postponed {
   readonly due: Due
   readonly at: number
 }
 
 /**
- * Decides which late rows may be fired now, and when the others may. The rate of a task limits the starts of runs, so each row
+ * Decides which catch-up rows may be fired now, and when the others may. The rate of a task limits the starts of runs, so each row
  * counts from the start of the previous run; while that run waits for a worker, none follows. Pure.
  */
-export function paceLate(
+export function paceCatchUp(
   rows: readonly Due[],
-  starts: ReadonlyMap<string, LateStart>,
+  starts: ReadonlyMap<string, CatchUpStart>,
   now: number,
 ): { readonly fired: readonly Due[]; readonly postponed: readonly Postponed[] } {
   const nextAt = new Map<string, number>()
@@ -33,7 +33,7 @@ export function paceLate(
   return { fired, postponed }
 }
 
-function firstAt(start: LateStart | undefined, everyMs: number, now: number): number {
+function firstAt(start: CatchUpStart | undefined, everyMs: number, now: number): number {
   if (start?.isWaiting) return now + everyMs
   return start?.startedAt == null ? now : start.startedAt + everyMs
 }
