@@ -21,8 +21,8 @@ import { type Database, isMissingPartition, isRefused } from '../store/database/
 import { SetAside } from '../store/database/set-aside.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
+import type { Judgement } from './judgement.ts'
 import { KeptOutcomes, withoutOutput } from './kept-outcomes.ts'
-import type { Verdict } from './verdict.ts'
 
 const BATCH = 1_000
 /**
@@ -145,18 +145,18 @@ export class OutcomeWriter implements Service {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  add(verdict: Verdict): void {
-    switch (verdict.kind) {
+  add(judgement: Judgement): void {
+    switch (judgement.kind) {
       case 'end': {
-        const ending = asText(verdict.ending)
-        if (!verdict.isAwaited && isPlain(ending)) this.#plain.push(ending)
+        const ending = asText(judgement.ending)
+        if (!judgement.isAwaited && isPlain(ending)) this.#plain.push(ending)
         else this.#endings.push(ending)
         this.#characters += lengthOf(ending)
-        this.#isUrgent ||= verdict.isAwaited
+        this.#isUrgent ||= judgement.isAwaited
         break
       }
       case 'retry': {
-        const retry = asText(verdict.retry)
+        const retry = asText(judgement.retry)
         this.#retries.push(retry)
         this.#characters += lengthOf(retry)
         this.#isUrgent = true

@@ -7,8 +7,8 @@ import { Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import { keptText } from '../core/values/kept-text.ts'
+import { type Judgement, judge } from '../outcomes/judgement.ts'
 import { cancelledEnding } from '../outcomes/lost-attempt.ts'
-import { judge, type Verdict } from '../outcomes/verdict.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../secrets/vault.ts'
 import { endRuns, retryRuns } from '../store/agenda/outcomes.ts'
@@ -64,9 +64,9 @@ export class AttemptDesk implements AttemptReports {
     const startedAt = givenAt(held)
     const endedAt = Math.max(startedAt, clock.now())
     const outcome = await this.#outcomeOf(work, end)
-    const verdict = judge({ work, outcome, startedAt, endedAt }, Math.random, uuidv7)
+    const judgement = judge({ work, outcome, startedAt, endedAt }, Math.random, uuidv7)
     const written = await withDeadlockRetry(db, async (tx) => {
-      const result = await write(tx, { work, verdict, endedAt })
+      const result = await write(tx, { work, judgement, endedAt })
       if (result !== null) await tx.run(finishBeats([attempt]))
       return result
     })
@@ -97,14 +97,14 @@ export class AttemptDesk implements AttemptReports {
 
 interface Ended {
   readonly work: Work
-  readonly verdict: Verdict
+  readonly judgement: Judgement
   readonly endedAt: number
 }
 
 /** Writes the end of an attempt; returns null if the attempt was already over. */
-async function write(tx: Queryable, { work, verdict, endedAt }: Ended): Promise<Written | null> {
-  if (verdict.kind === 'retry') {
-    const { retry } = verdict
+async function write(tx: Queryable, { work, judgement, endedAt }: Ended): Promise<Written | null> {
+  if (judgement.kind === 'retry') {
+    const { retry } = judgement
     const [row] = await tx.run(retryRuns([retry]))
     if (row)
       return {
@@ -114,7 +114,7 @@ async function write(tx: Queryable, { work, verdict, endedAt }: Ended): Promise<
       }
   }
   // If a run cannot be retried although its attempt is current, it was cancelled.
-  const ending = verdict.kind === 'end' ? verdict.ending : cancelledEnding(work, endedAt)
+  const ending = judgement.kind === 'end' ? judgement.ending : cancelledEnding(work, endedAt)
   const [result] = await tx.run(endRuns([ending]))
   if (!result?.ended) return null
   return { isRetried: false, hasFreedGates: result.hasFreedGates, due: result.following }

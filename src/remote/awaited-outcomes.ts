@@ -3,8 +3,8 @@
  * that reported them waits until they are stored, but only for a limited time: a worker repeats a report that got no response.
  */
 import { Refusal } from '../core/errors.ts'
+import type { Judgement } from '../outcomes/judgement.ts'
 import { OutcomeWriter, type OutcomeWriterOptions } from '../outcomes/outcome-writer.ts'
-import type { Verdict } from '../outcomes/verdict.ts'
 import type { Service } from '../runtime/service.ts'
 
 /** Maximum time that a request waits for the database. */
@@ -36,9 +36,9 @@ export class AwaitedOutcomes implements Service {
     return this.#writer.dropped
   }
 
-  add(runId: string, verdict: Verdict): void {
+  add(runId: string, judgement: Judgement): void {
     this.#beingWritten.add(runId)
-    this.#writer.add(verdict)
+    this.#writer.add(judgement)
   }
 
   /** Whether an outcome of the run is being written, or kept for another try. */

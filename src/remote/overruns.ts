@@ -5,9 +5,9 @@
  */
 import { uuidv7 } from '../core/ids.ts'
 import { durationMs } from '../core/task/task.ts'
+import { judge } from '../outcomes/judgement.ts'
 import { cancelledEnding } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
-import { judge } from '../outcomes/verdict.ts'
 import type { HoldingClock } from '../runtime/clock.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Database } from '../store/database/database.ts'

@@ -1,7 +1,7 @@
 /** Handles reports of how attempts ended. A repeated report changes nothing, and gets the same response from any node. */
 import { uuidv7 } from '../core/ids.ts'
+import { type Judgement, judge } from '../outcomes/judgement.ts'
 import { lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
-import { judge, type Verdict } from '../outcomes/verdict.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { reclaimRuns } from '../store/nodes/nodes.ts'
@@ -64,7 +64,8 @@ export class Reports {
       if (!work || outcomes.has(report.runId)) continue
       written.add(report)
       if (report.outcome === 'lost') lost.push(work)
-      else outcomes.add(work.runId, this.#verdictOn(redactedReport(report, redactors.get(work.runId)), work))
+      else
+        outcomes.add(work.runId, this.#judgementOn(redactedReport(report, redactors.get(work.runId)), work))
     }
     await this.#takeBack(lost)
     const { dropped } = outcomes
@@ -98,14 +99,18 @@ export class Reports {
     })
   }
 
-  #verdictOn(report: RemoteReport, work: HeldWork & Work): Verdict {
+  #judgementOn(report: RemoteReport, work: HeldWork & Work): Judgement {
     const startedAt = givenAt(work)
     const endedAt = Math.max(startedAt, this.#options.clock.now())
-    const verdict = judge({ work, outcome: outcomeOf(report, work), startedAt, endedAt }, Math.random, uuidv7)
+    const judgement = judge(
+      { work, outcome: outcomeOf(report, work), startedAt, endedAt },
+      Math.random,
+      uuidv7,
+    )
     const wishedMs = report.retryInMs ?? (report.retryAt === null ? null : report.retryAt - endedAt)
-    if (verdict.kind !== 'retry' || wishedMs === null || !isOfHandler(work)) return verdict
+    if (judgement.kind !== 'retry' || wishedMs === null || !isOfHandler(work)) return judgement
     const waitMs = Math.min(Math.max(wishedMs, 0), MAX_RETRY_WAIT_MS)
-    return { kind: 'retry', retry: { ...verdict.retry, retryAt: Math.ceil(endedAt + waitMs) } }
+    return { kind: 'retry', retry: { ...judgement.retry, retryAt: Math.ceil(endedAt + waitMs) } }
   }
 
   /** Handles attempts that the worker reports as lost: each counts as a loss, as if the worker had died. */

@@ -9,9 +9,9 @@ import { uuidv7 } from '../core/ids.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import type { KeptDefinition } from '../core/task/task.ts'
 import type { RunLogs } from '../logs/run-log.ts'
+import { type EndedAttempt, judge } from '../outcomes/judgement.ts'
 import { cancelledEnding } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
-import { type EndedAttempt, judge } from '../outcomes/verdict.ts'
 import { type CallResult, callResultOf } from '../outgoing/targets/call-result.ts'
 import type { TargetBook } from '../outgoing/targets/target-book.ts'
 import type { TargetLine } from '../outgoing/targets/target-line.ts'
@@ -374,8 +374,8 @@ export class Worker implements Service, LocalWorker {
 
   #settle(attempt: Attempt, ended: EndedAttempt): void {
     const { log } = this.#options
-    const verdict = judge(ended, Math.random, uuidv7)
-    this.#writer.add(verdict)
+    const judgement = judge(ended, Math.random, uuidv7)
+    this.#writer.add(judgement)
     const { outcome, work } = ended
     const level = outcome.kind === 'completed' ? 'debug' : 'info'
     if (!log.isLevelEnabled(level)) return
@@ -389,7 +389,7 @@ export class Worker implements Service, LocalWorker {
         fence: work.fence,
         trace,
         ...(attempt.tracingId === null ? {} : { tracingId: attempt.tracingId }),
-        next: verdict.kind,
+        next: judgement.kind,
         error,
       },
       `attempt ${outcome.kind}`,

@@ -1,4 +1,4 @@
-/** The verdict as a whole; what leads to it is judged in verdicts/, a file a subject. */
+/** The result as a whole; what leads to it is judged in cases/, a file a subject. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { check } from './check.ts'
 import { ended, eventful, one, story } from './stories.ts'
 
-test('the verdict is unknown when an event that the experiment requires did not occur', () => {
+test('the result is unknown when an event that the experiment requires did not occur', () => {
   expect(check(story(one), ['reclaims']).kind).toBe('unknown')
   expect(check(story(eventful), ['reclaims', 'retries', 'repetitions']).kind).toBe('valid')
 })
@@ -22,7 +22,7 @@ test('further problems of a run are listed with its first finding', () => {
   })
 })
 
-/** Every file that the verdict comes from. */
+/** Every file that the result comes from. */
 function filesBehind(path: string, seen = new Set<string>()): Set<string> {
   if (seen.has(path)) return seen
   seen.add(path)
@@ -31,7 +31,7 @@ function filesBehind(path: string, seen = new Set<string>()): Set<string> {
   return seen
 }
 
-test('the verdict shares no code with the product', () => {
+test('the result shares no code with the product', () => {
   const here = dirname(fileURLToPath(import.meta.url))
   const behind = ['check.ts', 'observe.ts', 'client.ts'].flatMap((name) => [...filesBehind(join(here, name))])
 

@@ -32,14 +32,15 @@ export interface Seen {
   readonly refusedReports: number
 }
 
-export interface Verdict {
+/** What the checker found. */
+export interface CheckResult {
   /** `unknown`: nothing is wrong, but a case that had to occur did not. */
   readonly kind: 'valid' | 'invalid' | 'unknown'
   readonly findings: readonly Reported[]
   readonly seen: Seen
 }
 
-export function check(evidence: Evidence, mustSee: readonly (keyof Seen)[] = []): Verdict {
+export function check(evidence: Evidence, mustSee: readonly (keyof Seen)[] = []): CheckResult {
   const book = openBook(evidence)
   const found: Finding[] = [
     checkAcceptance,
@@ -80,8 +81,8 @@ function whatWasSeen({ tables, deliveries, receipts = [] }: Evidence): Seen {
   }
 }
 
-/** Describes the verdict in words for a failing test, with at most `MOST_SHOWN` findings. */
-export function describe({ kind, findings, seen }: Verdict): string {
+/** Describes the result in words for a failing test, with at most `MOST_SHOWN` findings. */
+export function describe({ kind, findings, seen }: CheckResult): string {
   const lines = findings.slice(0, MOST_SHOWN).map((finding) => {
     const subject = finding.runId ? `run ${finding.runId}` : finding.taskId ? `task ${finding.taskId}` : 'all'
     const also = finding.also.map((other) => `${other.kind} (${other.what})`).join('; ')

@@ -40,10 +40,10 @@ export async function expectSound({
   const tables = await observe(url)
   const requests = [client].flat().flatMap((asking: Client) => asking.requests)
   const { deliveries } = sink
-  const verdict = check(
+  const result = check(
     { requests, deliveries, faults, tables, isPooled, bounds: { ...UNHURRIED, ...bounds } },
     mustSee,
   )
-  expect(verdict.kind, describe(verdict)).toBe('valid')
+  expect(result.kind, describe(result)).toBe('valid')
   return tables
 }

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { type Belfry, startBelfry } from '../support/process.ts'
 import { aWorker, type GivenRun, type HandWorker } from '../support/remote-worker.ts'
 import type { Bug } from './bugs.ts'
-import { check, type Verdict } from './check.ts'
+import { type CheckResult, check } from './check.ts'
 import { Client } from './client.ts'
 import type { Evidence, Receipt, Tables } from './evidence.ts'
 import { Nemesis } from './nemesis.ts'
@@ -54,7 +54,7 @@ const LONGEST_MS = 60_000
 
 export interface Result {
   readonly evidence: Evidence
-  readonly verdict: Verdict
+  readonly checked: CheckResult
   /** Writes of nodes that no longer held what they wrote about, and that were refused. */
   readonly refusedWrites: number
   /** Which edits of the bug have found a statement to change. */
@@ -151,7 +151,7 @@ async function operate({ url, sink, nodes, seed, leadMs, isCalm, lateMs, watchMs
   }
   return {
     evidence,
-    verdict: check(evidence, ['retries', 'skips', 'reclaims', 'takeovers', 'repetitions']),
+    checked: check(evidence, ['retries', 'skips', 'reclaims', 'takeovers', 'repetitions']),
     refusedWrites: refusalsIn(nodes.flatMap(({ log }) => log)),
     foundStatements: foundIn(nodes),
   }
@@ -220,7 +220,7 @@ async function operateRemotely({ url, nodes }: Pick<Stage, 'url' | 'nodes'>): Pr
   }
   return {
     evidence,
-    verdict: check(evidence, ['reclaims', 'refusedReports']),
+    checked: check(evidence, ['reclaims', 'refusedReports']),
     refusedWrites: receipts.filter(({ isRecorded }) => !isRecorded).length,
     foundStatements: foundIn(nodes),
   }

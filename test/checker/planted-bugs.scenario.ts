@@ -1,6 +1,6 @@
 /**
  * Can the checker see? Bugs are planted in the real program, one at a time, and what comes of it is judged:
- * each must be found and called by its name, and nothing else may be found. Without a bug the verdict must be
+ * each must be found and called by its name, and nothing else may be found. Without a bug the result must be
  * valid, after a run that has seen everything that is hard to get right. `npm run suite planted-bugs` runs
  * this and nothing beside it: a bug shows itself only where the machine leaves it the time to.
  */
@@ -38,8 +38,8 @@ beforeAll(() => {
 
 const isBug = (bug: Experimental | null): bug is Bug => bug !== null && 'kinds' in bug
 
-const kindsFound = ({ verdict }: Result, { mayFollow = [] }: Bug) =>
-  [...new Set(verdict.findings.map(({ kind }) => kind))].filter((kind) => !mayFollow.includes(kind)).sort()
+const kindsFound = ({ checked }: Result, { mayFollow = [] }: Bug) =>
+  [...new Set(checked.findings.map(({ kind }) => kind))].filter((kind) => !mayFollow.includes(kind)).sort()
 
 /** The result that it must have, or else that of the last try. */
 async function untilFound(bug: Bug): Promise<Result> {
@@ -51,7 +51,7 @@ async function untilFound(bug: Bug): Promise<Result> {
     })
     if (result && (n === TRIES || kindsFound(result, bug).join() === bug.kinds.join())) return result
     process.stdout.write(
-      `  planted again: ${bug.name}: ${result ? describe(result.verdict).slice(0, 500) : 'it broke off'}\n`,
+      `  planted again: ${bug.name}: ${result ? describe(result.checked).slice(0, 500) : 'it broke off'}\n`,
     )
   }
 }
@@ -61,27 +61,27 @@ const resultOf = (bug: Experimental | null) => results.get(bug) as Promise<Resul
 test('without a bug there is no finding, although a node lost shards and runs without noticing', {
   timeout: TIMEOUT_MS,
 }, async () => {
-  const { verdict, refusedWrites } = await resultOf(null)
+  const { checked, refusedWrites } = await resultOf(null)
 
-  expect(verdict.kind, describe(verdict)).toBe('valid')
+  expect(checked.kind, describe(checked)).toBe('valid')
   expect(refusedWrites).toBeGreaterThan(0)
 })
 
 test('without a bug the late outcomes of a worker that lost its runs are refused', {
   timeout: TIMEOUT_MS,
 }, async () => {
-  const { verdict, refusedWrites } = await resultOf(REMOTE_CONTROL)
+  const { checked, refusedWrites } = await resultOf(REMOTE_CONTROL)
 
-  expect(verdict.kind, describe(verdict)).toBe('valid')
+  expect(checked.kind, describe(checked)).toBe('valid')
   expect(refusedWrites).toBeGreaterThan(0)
 })
 
 test.each(planted)('$kinds when $name', { timeout: TIMEOUT_MS }, async (bug) => {
   const result = await resultOf(bug)
-  const { verdict, foundStatements } = result
+  const { checked, foundStatements } = result
 
   expect(foundStatements, `edits of ${bug.name} that found a statement to change`).toEqual(
     bug.edits.map((_, i) => i),
   )
-  expect(kindsFound(result, bug), `seed ${seed}: ${describe(verdict)}`).toEqual(bug.kinds)
+  expect(kindsFound(result, bug), `seed ${seed}: ${describe(checked)}`).toEqual(bug.kinds)
 })

@@ -37,9 +37,9 @@ export function whenOf(written: string): When {
 function checked(expression: string): When {
   const fields = checkCron(expression)
   if (!fields.ok) return { kind: 'wrong', details: fields.details }
-  const verdict = validateSchedule({ type: 'cron', expression, timezone: 'UTC' })
-  if (verdict.ok) return { kind: 'cron', expression }
-  return { kind: 'wrong', details: verdict.problems.map(({ detail }) => detail) }
+  const check = validateSchedule({ type: 'cron', expression, timezone: 'UTC' })
+  if (check.ok) return { kind: 'cron', expression }
+  return { kind: 'wrong', details: check.problems.map(({ detail }) => detail) }
 }
 
 /** `a~b` is a random value that is chosen once, which `H(a-b)` means here. */

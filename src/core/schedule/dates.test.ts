@@ -16,8 +16,8 @@ function instantsOf(schedule: DatesSchedule): number[] {
 }
 const iso = (schedule: DatesSchedule) => instantsOf(schedule).map((at) => new Date(at).toISOString())
 const problemsOf = (schedule: Schedule) => {
-  const verdict = validateSchedule(schedule)
-  return verdict.ok ? [] : verdict.problems.map(({ pointer, detail }) => `${pointer} ${detail}`)
+  const check = validateSchedule(schedule)
+  return check.ok ? [] : check.problems.map(({ pointer, detail }) => `${pointer} ${detail}`)
 }
 
 test('local times are read in the time zone, and each instant is due once, in order', () => {

@@ -114,7 +114,7 @@ export function timezoneOf(schedule: Schedule): string | null {
 export * from './daylight-saving.ts'
 export {
   MAX_TRIGGERS,
+  type ScheduleCheck,
   type ScheduleProblem,
-  type ScheduleVerdict,
   validateSchedule,
 } from './validate-schedule.ts'

@@ -12,8 +12,8 @@ const cron = (expression: string, timezone = 'Europe/Berlin'): Schedule => ({
 
 /** The problems as `pointer detail` lines. */
 function problemsOf(schedule: Schedule): string[] {
-  const verdict = validateSchedule(schedule)
-  return verdict.ok ? [] : verdict.problems.map(({ pointer, detail }) => `${pointer} ${detail}`)
+  const check = validateSchedule(schedule)
+  return check.ok ? [] : check.problems.map(({ pointer, detail }) => `${pointer} ${detail}`)
 }
 
 test.each([
@@ -220,9 +220,9 @@ test.each<[string, Schedule]>([
   const looks = vi.spyOn(Zone.prototype, 'segmentAt')
   const steps = vi.spyOn(CronStepper.prototype, 'next')
 
-  const verdict = validateSchedule(schedule)
+  const check = validateSchedule(schedule)
   const now = Date.UTC(2026, 10, 16)
-  if (verdict.ok) paceOf({ schedule, startAt: null, endAt: null, anchorAt: now }, now)
+  if (check.ok) paceOf({ schedule, startAt: null, endAt: null, anchorAt: now }, now)
 
   const years = new Set(looks.mock.calls.map(([instant]) => Math.floor(instant / (365 * 86_400_000))))
   const work = { years: years.size, steps: steps.mock.calls.length }

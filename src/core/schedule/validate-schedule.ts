@@ -27,11 +27,11 @@ export interface ScheduleProblem {
   readonly detail: string
 }
 
-export type ScheduleVerdict =
+export type ScheduleCheck =
   | { readonly ok: true }
   | { readonly ok: false; readonly problems: readonly ScheduleProblem[] }
 
-export function validateSchedule(schedule: Schedule): ScheduleVerdict {
+export function validateSchedule(schedule: Schedule): ScheduleCheck {
   const problems = problemsOf(schedule)
   return problems.length === 0 ? { ok: true } : { ok: false, problems }
 }

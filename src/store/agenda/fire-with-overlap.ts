@@ -71,61 +71,61 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
                 when i.defer_ms is not null then 'defer'
                 when i.task_id not in (select task_id from active) and (i.supersedes or coalesce(l.length, 0) = 0) then 'fire'
                 when i.state = 'held' or i.is_catchup or coalesce(l.on_time, 0) < i.places then 'hold'
-                else 'drop' end as verdict
+                else 'drop' end as judgement
     from input i left join line l on l.run_id = i.run_id
   ), awaited as (
     update agenda set awaited = true
     where run_id in (
       select o.run_id from agenda o
-      where o.run_id in (select a.run_id from active a join judged j on j.task_id = a.task_id where j.verdict = 'hold')
+      where o.run_id in (select a.run_id from active a join judged j on j.task_id = a.task_id where j.judgement = 'hold')
         and o.state in ('pending', 'running', 'retrying')
       for update skip locked)
     returning task_id
   ), stepped_back as (
     update agenda set state = 'held', fence = fence + 1, wake_at = date_trunc('milliseconds', clock_timestamp()) + ${LOOK_AGAIN_MS.first}::integer * interval '1 millisecond'
-    where run_id in (select y.run_id from yielding y join judged j on j.task_id = y.task_id where j.verdict = 'fire')
+    where run_id in (select y.run_id from yielding y join judged j on j.task_id = y.task_id where j.judgement = 'fire')
     returning run_id, task_id
-  ), ${dequeued(part`from (select * from yielding where task_id in (select task_id from judged where verdict = 'fire')) d`)}, replaced as (
+  ), ${dequeued(part`from (select * from yielding where task_id in (select task_id from judged where judgement = 'fire')) d`)}, replaced as (
     delete from agenda where run_id in (
       select o.run_id from judged j join agenda o on o.task_id = j.task_id and o.run_id <> j.run_id
-      where j.supersedes and j.verdict in ('fire', 'hold') and o.state = 'held' and o.kind <> 'catchup' and o.delay_ms is null
+      where j.supersedes and j.judgement in ('fire', 'hold') and o.state = 'held' and o.kind <> 'catchup' and o.delay_ms is null
         and (o.scheduled_for, o.run_id) < (j.due_at, j.run_id)
       union all
       select o.run_id from judged j join agenda o on o.task_id = j.task_id and o.run_id <> j.run_id
-      where j.verdict = 'defer' and not j.is_catchup and o.state = 'deferred' and o.kind = 'occurrence' and o.delay_ms is null
+      where j.judgement = 'defer' and not j.is_catchup and o.state = 'deferred' and o.kind = 'occurrence' and o.delay_ms is null
         and (o.scheduled_for, o.run_id) < (j.due_at, j.run_id))
     returning run_id, task_id, project_id, scheduled_for, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind,
               case when state = 'held' then 'overlap' else 'blackout' end as reason
   ), moved as (
     update agenda a set
-      state = case j.verdict when 'hold' then 'held'::agenda_state when 'defer' then 'deferred'
+      state = case j.judgement when 'hold' then 'held'::agenda_state when 'defer' then 'deferred'
                    else case when j.worker_id is null then 'pending'::agenda_state else 'running' end end,
-      worker_id = case when j.verdict = 'fire' then j.worker_id end,
-      claimed_at = case when j.verdict = 'fire' and j.worker_id is not null then clock_timestamp() end,
+      worker_id = case when j.judgement = 'fire' then j.worker_id end,
+      claimed_at = case when j.judgement = 'fire' and j.worker_id is not null then clock_timestamp() end,
       scheduled_for = coalesce(to_timestamp(j.run_for_ms / 1000), a.scheduled_for),
       jitter_ms = case when j.run_for_ms is null then a.jitter_ms else j.run_for_jitter_ms end,
       side = j.side,
-      wake_at = case j.verdict
+      wake_at = case j.judgement
         when 'defer' then to_timestamp(j.defer_ms / 1000)
         when 'hold' then date_trunc('milliseconds', clock_timestamp()) + interval '1 millisecond' * case
           when j.ahead > 0 and not j.supersedes then ${LOOK_AGAIN_MS.behind}::integer
           when j.task_id in (select task_id from awaited) then ${LOOK_AGAIN_MS.first}::integer
           else ${LOOK_AGAIN_MS.missed}::integer end
         else a.wake_at end,
-      awaited = j.verdict = 'fire' and exists (
+      awaited = j.judgement = 'fire' and exists (
         select from agenda o where o.task_id = a.task_id and o.run_id <> a.run_id
           and (o.state = 'held' or o.run_id in (select run_id from stepped_back))),
       fence = a.fence + 1,
-      attempt = a.attempt + case when j.verdict = 'fire' and j.worker_id is not null then 1 else 0 end
+      attempt = a.attempt + case when j.judgement = 'fire' and j.worker_id is not null then 1 else 0 end
     from judged j
-    where a.run_id = j.run_id and j.verdict in ('fire', 'hold', 'defer')
-    returning a.*, j.verdict
+    where a.run_id = j.run_id and j.judgement in ('fire', 'hold', 'defer')
+    returning a.*, j.judgement
   ), dropped as (
     delete from agenda a using judged j
-    where a.run_id = j.run_id and j.verdict in ('skip', 'drop')
-    returning a.*, case when j.verdict = 'drop' then j.beyond else j.reason end as reason, j.verdict, j.run_for_ms,
+    where a.run_id = j.run_id and j.judgement in ('skip', 'drop')
+    returning a.*, case when j.judgement = 'drop' then j.beyond else j.reason end as reason, j.judgement, j.run_for_ms,
               case when j.run_for_ms is null then j.until_ms end as until_ms, case when j.run_for_ms is null then j.count end as count
-  ), ${nextRows({ decided: part`judged`, fired: part`moved` })}, ${queued(part`from moved where verdict = 'fire' and state = 'pending'`)}, skips as (
+  ), ${nextRows({ decided: part`judged`, fired: part`moved` })}, ${queued(part`from moved where judgement = 'fire' and state = 'pending'`)}, skips as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, fence,
                      late_ms, attempt, losses, kind, state, reason)
     select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),
@@ -144,7 +144,7 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
   select exists (select from alive) as "isWorkerAlive",
          array(select run_id from asked
                where run_id not in (select run_id from moved) and run_id not in (select run_id from dropped)) as gone,
-         array(select run_id from dropped where verdict = 'drop') as blocked,
+         array(select run_id from dropped where judgement = 'drop') as blocked,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost,
          coalesce((select jsonb_agg(jsonb_build_object('runId', run_id, 'wakeAt', round(extract(epoch from wake_at) * 1000)))
-                   from moved where verdict <> 'fire'), '[]') as held`
+                   from moved where judgement <> 'fire'), '[]') as held`

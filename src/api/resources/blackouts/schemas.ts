@@ -43,9 +43,9 @@ const Weekly = z
   .describe('A weekly window between two local times, starting on these days of the week.')
 
 function report(schedule: Parameters<typeof validateSchedule>[0], context: z.RefinementCtx): void {
-  const verdict = validateSchedule(schedule)
-  if (verdict.ok) return
-  for (const { pointer, detail } of verdict.problems)
+  const check = validateSchedule(schedule)
+  if (check.ok) return
+  for (const { pointer, detail } of check.problems)
     context.addIssue({ code: 'custom', path: pointer.split('/').slice(1), message: detail })
 }
 

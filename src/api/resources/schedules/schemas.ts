@@ -118,8 +118,8 @@ function reportWords({ words, timezone }: z.output<typeof InWords>, context: z.R
 
 /** Reports the problems that the core finds, each at its field. `within` is the prefix that a list removes from the pointers. */
 function report(schedule: CoreSchedule, within: readonly string[], context: z.RefinementCtx): void {
-  const verdict = validateSchedule(schedule)
-  const problems = verdict.ok ? outOfRange(schedule) : verdict.problems
+  const check = validateSchedule(schedule)
+  const problems = check.ok ? outOfRange(schedule) : check.problems
   for (const { pointer, detail } of problems) {
     const path = pointer
       .split('/')

@@ -44,9 +44,9 @@ export function parseWords(text: string, options: WordsOptions): ParsedWords {
   const reader = new Reader(text.replace(/[\t\r\n]/g, ' '))
   const schedule = readSchedule(reader, options)
   if (schedule === null || !reader.isAtEnd) return { ok: false, reason: refusal(reader, options) }
-  const verdict = validateSchedule(schedule)
-  if (verdict.ok) return { ok: true, schedule }
-  const [problem] = verdict.problems
+  const check = validateSchedule(schedule)
+  if (check.ok) return { ok: true, schedule }
+  const [problem] = check.problems
   return { ok: false, reason: `is understood, but ${problem?.pointer.slice(1)} ${problem?.detail}` }
 }
 

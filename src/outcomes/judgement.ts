@@ -16,7 +16,8 @@ export interface EndedAttempt {
   readonly endedAt: number
 }
 
-export type Verdict =
+/** What the end of an attempt means for its run. */
+export type Judgement =
   | {
       readonly kind: 'end'
       readonly ending: Ending
@@ -27,7 +28,7 @@ export type Verdict =
   /** The run is no longer leased to this worker; nothing is written. */
   | { readonly kind: 'nothing' }
 
-export function judge(attempt: EndedAttempt, random: () => number, newId: () => string): Verdict {
+export function judge(attempt: EndedAttempt, random: () => number, newId: () => string): Judgement {
   const { outcome } = attempt
   switch (outcome.kind) {
     case 'completed':
@@ -49,7 +50,7 @@ function judgeFailure(
   outcome: Failure,
   random: () => number,
   newId: () => string,
-): Verdict {
+): Judgement {
   const { work, startedAt, endedAt } = attempt
   const policy = retryPolicyOf(work.definition)
   const failures = failedAttempts({ ...work, onWorkerLoss: work.definition.onWorkerLoss })
@@ -76,7 +77,7 @@ function end(
   state: Ending['state'],
   output: unknown,
   error: unknown,
-): Verdict {
+): Judgement {
   const ending = {
     runId: work.runId,
     fence: work.fence,

@@ -3,11 +3,11 @@ import { aDefinition } from '../../test/support/agenda.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import type { TaskDefinition } from '../core/task/task.ts'
 import type { Work } from '../transport/transport.ts'
-import { judge } from './verdict.ts'
+import { judge } from './judgement.ts'
 
 const failed: Outcome = { kind: 'failed', retryable: true, error: { code: 'x', message: 'x' } }
 
-function verdictOn(outcome: Outcome, work: Partial<Work> = {}, definition: Partial<TaskDefinition> = {}) {
+function judgementOn(outcome: Outcome, work: Partial<Work> = {}, definition: Partial<TaskDefinition> = {}) {
   const attempt = {
     work: {
       runId: 'run',
@@ -33,7 +33,7 @@ function verdictOn(outcome: Outcome, work: Partial<Work> = {}, definition: Parti
 }
 
 test('a completed attempt ends its run as completed, with the fence of its claim', () => {
-  expect(verdictOn({ kind: 'completed', output: 'ok' })).toEqual({
+  expect(judgementOn({ kind: 'completed', output: 'ok' })).toEqual({
     kind: 'end',
     isAwaited: false,
     ending: {
@@ -52,7 +52,7 @@ test('a completed attempt ends its run as completed, with the fence of its claim
 
 test('an end is awaited if the next occurrence is near, a slot is in use, or the schedule is a delay', () => {
   const isAwaited = (definition: Partial<TaskDefinition>, work: Partial<Work> = {}) =>
-    verdictOn({ kind: 'completed', output: null }, work, definition)
+    judgementOn({ kind: 'completed', output: null }, work, definition)
   const every = (interval: string) => ({ schedule: { type: 'every', interval } }) as const
 
   expect(isAwaited(every('20ms'))).toMatchObject({ isAwaited: true })
@@ -62,39 +62,39 @@ test('an end is awaited if the next occurrence is near, a slot is in use, or the
 })
 
 test('a failed attempt is retried after a delay from the upper half of a doubling backoff', () => {
-  expect(verdictOn(failed, { attempt: 1 })).toMatchObject({ kind: 'retry', retry: { retryAt: 2_750 } })
-  expect(verdictOn(failed, { attempt: 2 })).toMatchObject({ kind: 'retry', retry: { retryAt: 3_500 } })
-  expect(verdictOn(failed, { attempt: 3 })).toMatchObject({ kind: 'retry', retry: { retryAt: 5_000 } })
+  expect(judgementOn(failed, { attempt: 1 })).toMatchObject({ kind: 'retry', retry: { retryAt: 2_750 } })
+  expect(judgementOn(failed, { attempt: 2 })).toMatchObject({ kind: 'retry', retry: { retryAt: 3_500 } })
+  expect(judgementOn(failed, { attempt: 3 })).toMatchObject({ kind: 'retry', retry: { retryAt: 5_000 } })
 })
 
 test('after the last retry the run has failed permanently', () => {
-  expect(verdictOn(failed, { attempt: 4 })).toMatchObject({
+  expect(judgementOn(failed, { attempt: 4 })).toMatchObject({
     kind: 'end',
     ending: { state: 'permanently_failed', outcome: 'failed' },
   })
 })
 
 test('losses use up no retries', () => {
-  expect(verdictOn(failed, { attempt: 5, losses: 2 })).toMatchObject({ kind: 'retry' })
-  expect(verdictOn(failed, { attempt: 6, losses: 2 })).toMatchObject({ kind: 'end' })
+  expect(judgementOn(failed, { attempt: 5, losses: 2 })).toMatchObject({ kind: 'retry' })
+  expect(judgementOn(failed, { attempt: 6, losses: 2 })).toMatchObject({ kind: 'end' })
 })
 
 test('losses use up retries where the task counts them', () => {
   const counting = { onWorkerLoss: 'count' } as const
 
-  expect(verdictOn(failed, { attempt: 3, losses: 2 }, counting)).toMatchObject({ kind: 'retry' })
-  expect(verdictOn(failed, { attempt: 4, losses: 2 }, counting)).toMatchObject({ kind: 'end' })
+  expect(judgementOn(failed, { attempt: 3, losses: 2 }, counting)).toMatchObject({ kind: 'retry' })
+  expect(judgementOn(failed, { attempt: 4, losses: 2 }, counting)).toMatchObject({ kind: 'end' })
 })
 
 test('a failure that is not retryable ends the run', () => {
-  expect(verdictOn({ ...failed, retryable: false })).toMatchObject({
+  expect(judgementOn({ ...failed, retryable: false })).toMatchObject({
     kind: 'end',
     ending: { state: 'permanently_failed' },
   })
 })
 
 test('the retry waits as long as the receiver asks', () => {
-  expect(verdictOn({ ...failed, retryAfterMs: 60_000 })).toMatchObject({
+  expect(judgementOn({ ...failed, retryAfterMs: 60_000 })).toMatchObject({
     kind: 'retry',
     retry: { retryAt: 62_000 },
   })
@@ -103,16 +103,19 @@ test('the retry waits as long as the receiver asks', () => {
 test('a run that timed out is retried like a failure', () => {
   const timedOut: Outcome = { kind: 'timed_out', error: { code: 'timed_out', message: 'x' } }
 
-  expect(verdictOn(timedOut)).toMatchObject({ kind: 'retry', retry: { outcome: 'timed_out' } })
-  expect(verdictOn(timedOut, { attempt: 4 })).toMatchObject({ kind: 'end', ending: { outcome: 'timed_out' } })
+  expect(judgementOn(timedOut)).toMatchObject({ kind: 'retry', retry: { outcome: 'timed_out' } })
+  expect(judgementOn(timedOut, { attempt: 4 })).toMatchObject({
+    kind: 'end',
+    ending: { outcome: 'timed_out' },
+  })
 })
 
 test('an attempt that lost its lease changes nothing', () => {
-  expect(verdictOn({ kind: 'lease_lost' })).toEqual({ kind: 'nothing' })
+  expect(judgementOn({ kind: 'lease_lost' })).toEqual({ kind: 'nothing' })
 })
 
 test('the end of a run of a delay schedule contains the id of the next run', () => {
   expect(
-    verdictOn({ kind: 'completed', output: null }, {}, { schedule: { type: 'delay', interval: '1s' } }),
+    judgementOn({ kind: 'completed', output: null }, {}, { schedule: { type: 'delay', interval: '1s' } }),
   ).toMatchObject({ ending: { nextRunId: 'next' } })
 })
