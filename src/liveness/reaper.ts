@@ -10,7 +10,7 @@ import {
   buryNodes,
   declareSilentDead,
   findLostRuns,
-  type HeldRun,
+  type LeasedRun,
   type LostRun,
   livingNodes,
   reclaimRuns,
@@ -45,7 +45,7 @@ export class Reaper extends LoopService {
   readonly #options: ReaperOptions
   readonly #watch: Watch
   /** Runs whose reclaim PostgreSQL rejects. */
-  readonly #aside: SetAside<HeldRun>
+  readonly #aside: SetAside<LeasedRun>
   /** Dead nodes with no runs left except such runs: searching for more would read the whole agenda each time. */
   #stuck: ReadonlySet<string> = new Set()
 
@@ -54,7 +54,7 @@ export class Reaper extends LoopService {
     this.#options = options
     this.#watch = new Watch(options.everyMs * 2)
     const { db, log } = options
-    const subjectOf = ({ runId }: HeldRun) => ({ id: runId, runId })
+    const subjectOf = ({ runId }: LeasedRun) => ({ id: runId, runId })
     this.#aside = new SetAside({ operation: 'reclaim', db, log, subjectOf })
   }
 

@@ -17,7 +17,7 @@ export class RemoteArrival {
   /** Whether the request no longer waits. */
   isOver = false
   #tries = 0
-  #settle: (isHeld: boolean) => void = () => {}
+  #settle: (isLeased: boolean) => void = () => {}
   #fail: (error: Error) => void = () => {}
 
   constructor(lines: RemoteLines, withinMs: number) {
@@ -28,9 +28,9 @@ export class RemoteArrival {
         clearTimeout(timer)
         this.isOver = true
       }
-      this.#settle = (isHeld) => {
+      this.#settle = (isLeased) => {
         over()
-        resolve(isHeld)
+        resolve(isLeased)
       }
       this.#fail = (error) => {
         over()
@@ -39,8 +39,8 @@ export class RemoteArrival {
     })
   }
 
-  settle(isHeld: boolean): void {
-    this.#settle(isHeld)
+  settle(isLeased: boolean): void {
+    this.#settle(isLeased)
   }
 
   fail(): void {

@@ -47,6 +47,6 @@ export interface RemoteLines extends LoggedAttempt {
 export interface RunLogs {
   /** Opens the log of an attempt that this node performs. */
   open(attempt: LoggedAttempt): OpenAttemptLog
-  /** Stores lines of an attempt that a remote worker performs; false if the worker no longer holds the run. */
+  /** Stores lines of an attempt that a remote worker performs; false if the run is no longer leased to the worker. */
   store(lines: RemoteLines): Promise<boolean>
 }

@@ -12,12 +12,17 @@ import { pause } from '../operations/dead-letters/pause.ts'
 import { LEASE_MS, RedrivePass } from '../operations/dead-letters/redrive-pass.ts'
 import { LeasedWork } from '../runtime/leased-work.ts'
 import { SetAside } from '../store/database/set-aside.ts'
-import { leaseRedrives, type RedriveRow, releaseRedrive, unheldRedrives } from '../store/history/redrives.ts'
+import {
+  leaseRedrives,
+  type RedriveRow,
+  releaseRedrive,
+  unleasedRedrives,
+} from '../store/history/redrives.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 const EVERY_MS = 1_000
 /** Maximum number of redrives that a node works on at once. */
-const MAX_HELD = 4
+const MAX_LEASED = 4
 const BETWEEN_PASSES_MS = 1_000
 
 export interface RedriverOptions {
@@ -30,7 +35,7 @@ export class Redriver extends LeasedWork<RedriveRow> {
   readonly #aside: SetAside<{ readonly id: string }>
 
   constructor({ facilities, log }: RedriverOptions) {
-    super({ name: 'redrives', everyMs: EVERY_MS, mostHeld: MAX_HELD, log })
+    super({ name: 'redrives', everyMs: EVERY_MS, mostLeased: MAX_LEASED, log })
     this.#facilities = facilities
     const subjectOf = ({ id }: { readonly id: string }) => ({ id })
     this.#aside = new SetAside({ operation: 'redrive', db: facilities.db, log, subjectOf })
@@ -39,9 +44,9 @@ export class Redriver extends LeasedWork<RedriveRow> {
   protected async lease(limit: number): Promise<RedriveRow[]> {
     const { db } = this.#facilities
     const leased: RedriveRow[] = []
-    const unheld = await db.run(unheldRedrives({ limit, except: this.#aside.restingIds }))
-    if (unheld.length > 0)
-      await this.#aside.each(unheld, async (redrives) => {
+    const unleased = await db.run(unleasedRedrives({ limit, except: this.#aside.restingIds }))
+    if (unleased.length > 0)
+      await this.#aside.each(unleased, async (redrives) => {
         leased.push(...(await db.run(leaseRedrives({ redrives, leaseMs: LEASE_MS }))))
       })
     return leased

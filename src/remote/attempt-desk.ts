@@ -15,7 +15,7 @@ import { endRuns, retryRuns } from '../store/agenda/outcomes.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
 import { withDeadlockRetry } from '../store/database/retry-on-deadlock.ts'
 import { beatAttempt, finishBeats, wasLost } from '../store/nodes/attempt-beats.ts'
-import { givenAt, workHeldBy } from '../store/nodes/remote-workers.ts'
+import { givenAt, runsLeasedTo } from '../store/nodes/remote-workers.ts'
 import type { AttemptEnd, AttemptReports } from '../transport/attempt-reports.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { Work } from '../transport/transport.ts'
@@ -57,11 +57,11 @@ export class AttemptDesk implements AttemptReports {
   async end(attempt: TokenAttempt, end: AttemptEnd): Promise<{ readonly isRetried: boolean }> {
     const { db, definitions, clock, wakeUps } = this.#options
     const { runId, fence, workerId } = attempt
-    const [held] = await db.run(workHeldBy({ workerId, runIds: [runId] }))
-    const [definition] = held?.fence === fence ? await definitions.of([held]) : []
-    if (!held || !definition) return this.#refuse(attempt)
-    const work = { ...held, definition }
-    const startedAt = givenAt(held)
+    const [leased] = await db.run(runsLeasedTo({ workerId, runIds: [runId] }))
+    const [definition] = leased?.fence === fence ? await definitions.of([leased]) : []
+    if (!leased || !definition) return this.#refuse(attempt)
+    const work = { ...leased, definition }
+    const startedAt = givenAt(leased)
     const endedAt = Math.max(startedAt, clock.now())
     const outcome = await this.#outcomeOf(work, end)
     const judgement = judge({ work, outcome, startedAt, endedAt }, Math.random, uuidv7)

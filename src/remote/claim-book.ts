@@ -14,7 +14,7 @@ import {
   latestClaims,
   lockClaims,
   rememberClaim,
-  workHeldBy,
+  runsLeasedTo,
 } from '../store/nodes/remote-workers.ts'
 import type { RemoteWorker } from '../transport/remote-workers.ts'
 import type { WaitingClaim } from './waiting-claim.ts'
@@ -41,7 +41,7 @@ export class ClaimBook {
 
   /** Returns the runs of an earlier claim that the worker still has. */
   again(worker: RemoteWorker, { runIds }: LatestClaim, db: Queryable = this.#db): Promise<ClaimedRun[]> {
-    return runIds.length === 0 ? Promise.resolve([]) : db.run(workHeldBy({ workerId: worker.id, runIds }))
+    return runIds.length === 0 ? Promise.resolve([]) : db.run(runsLeasedTo({ workerId: worker.id, runIds }))
   }
 
   /**

@@ -23,7 +23,7 @@ import type { Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import type { AwaitedOutcomes } from './awaited-outcomes.ts'
 import { GivenActions, type GivenActionsOptions } from './given-actions.ts'
-import { worksOf } from './held-runs.ts'
+import { worksOf } from './leased-runs.ts'
 import type { RemoteSecrets } from './remote-secrets.ts'
 
 export interface GivenRunsOptions extends GivenActionsOptions {

@@ -3,13 +3,13 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { beatNaming } from '../store/nodes/named-runs.ts'
 import { beat } from '../store/nodes/nodes.ts'
-import { type HeldWork, saveProgress } from '../store/nodes/remote-workers.ts'
+import { type LeasedRunRow, saveProgress } from '../store/nodes/remote-workers.ts'
 import { countRunning, limitedGates } from '../store/queues/gates.ts'
 import { countRunningOfProjects } from '../store/queues/project-gates.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { RemoteStatus, RemoteWorker, Standings } from '../transport/remote-workers.ts'
 import { gone } from './claim-book.ts'
-import { heldBy, worksOf } from './held-runs.ts'
+import { leasedAmong, worksOf } from './leased-runs.ts'
 import { Naming } from './naming.ts'
 import type { RemoteSecrets } from './remote-secrets.ts'
 
@@ -40,24 +40,24 @@ export class Heartbeats {
     const beating = runs === null ? beat(worker.id) : beatNaming({ workerId: worker.id, leaseMs })
     if ((await db.run<unknown>(beating)).length === 0) throw gone(worker)
     if (runs === null || runs.length === 0) return { cancelled: [], lost: [] }
-    const held = await heldBy(db, worker, runs)
-    const inHand = [...held.keys()]
-    await this.#naming.hear([...held.values()])
-    await this.#keepProgress(held)
+    const leased = await leasedAmong(db, worker, runs)
+    const inHand = [...leased.keys()]
+    await this.#naming.hear([...leased.values()])
+    await this.#keepProgress(leased)
     if (inHand.length > 0 && (await this.#areQueuesLimited())) {
       const counted = { workerId: worker.id, runIds: inHand.map(({ runId }) => runId) }
       await db.run(countRunning(counted))
       await db.run(countRunningOfProjects(counted))
     }
     return {
-      cancelled: inHand.filter((run) => held.get(run)?.isCancelled).map(({ runId }) => runId),
-      lost: runs.filter((run) => !held.has(run)).map(({ runId }) => runId),
+      cancelled: inHand.filter((run) => leased.get(run)?.isCancelled).map(({ runId }) => runId),
+      lost: runs.filter((run) => !leased.has(run)).map(({ runId }) => runId),
     }
   }
 
   /** Stores progress as it is displayed, with secrets redacted. */
-  async #keepProgress(held: ReadonlyMap<RemoteStatus, HeldWork>): Promise<void> {
-    const told = [...held].filter(([{ progress }]) => progress)
+  async #keepProgress(leased: ReadonlyMap<RemoteStatus, LeasedRunRow>): Promise<void> {
+    const told = [...leased].filter(([{ progress }]) => progress)
     if (told.length === 0) return
     const { db, definitions } = this.#options
     const rows = told.map(([, row]) => row)

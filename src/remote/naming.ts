@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { growingCache } from '../runtime/growing-cache.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { nameRuns } from '../store/nodes/named-runs.ts'
-import type { HeldWork } from '../store/nodes/remote-workers.ts'
+import type { LeasedRunRow } from '../store/nodes/remote-workers.ts'
 
 /** Maximum number of runs whose last recording is cached; others are recorded once more. */
 const MAX_KNOWN = 100_000
@@ -25,9 +25,9 @@ export class Naming {
   }
 
   /** Records that a worker has named these runs, which are leased to it. */
-  async hear(held: readonly HeldWork[]): Promise<void> {
+  async hear(leased: readonly LeasedRunRow[]): Promise<void> {
     const now = this.#clock.now()
-    const due = held.filter(
+    const due = leased.filter(
       ({ runId, claimedAt }) => now - (this.#writtenAt.get(runId) ?? claimedAt) >= this.#everyMs,
     )
     if (due.length === 0) return

@@ -11,7 +11,7 @@ import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import type { HoldingClock } from '../runtime/clock.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Database } from '../store/database/database.ts'
-import { givenAt, type HeldWork, livesRemote, workOfRemotes } from '../store/nodes/remote-workers.ts'
+import { givenAt, type LeasedRunRow, livesRemote, workOfRemotes } from '../store/nodes/remote-workers.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { Work } from '../transport/transport.ts'
@@ -72,18 +72,22 @@ export class Overruns extends LoopService {
     const all = await db.run(workOfRemotes(leaseMs))
     const tookMs = performance.now() - beganAt
     await this.#unnamed.handBack(all.filter(({ isUnnamed }) => isUnnamed))
-    const held = all.filter(({ isUnnamed }) => !isUnnamed)
+    const leased = all.filter(({ isUnnamed }) => !isUnnamed)
     const known = this.#endsAt
     this.#endsAt = new Map()
-    for (let i = 0; i < held.length; i += CHUNK)
-      await this.#look(held.slice(i, i + CHUNK), known, clock.now())
+    for (let i = 0; i < leased.length; i += CHUNK)
+      await this.#look(leased.slice(i, i + CHUNK), known, clock.now())
     return Math.max(EVERY_MS, tookMs / SHARE)
   }
 
-  async #look(held: readonly HeldWork[], known: ReadonlyMap<string, number>, now: number): Promise<void> {
-    const isOver = (run: HeldWork) => run.isCancelled || (known.get(keyOf(run)) ?? 0) <= now
-    for (const run of held) if (!isOver(run)) this.#endsAt.set(keyOf(run), known.get(keyOf(run)) ?? 0)
-    const unsure = held.filter((run) => isOver(run) && !this.#writer.keeps(run.runId))
+  async #look(
+    leased: readonly LeasedRunRow[],
+    known: ReadonlyMap<string, number>,
+    now: number,
+  ): Promise<void> {
+    const isOver = (run: LeasedRunRow) => run.isCancelled || (known.get(keyOf(run)) ?? 0) <= now
+    for (const run of leased) if (!isOver(run)) this.#endsAt.set(keyOf(run), known.get(keyOf(run)) ?? 0)
+    const unsure = leased.filter((run) => isOver(run) && !this.#writer.keeps(run.runId))
     if (unsure.length === 0) return
     const definitions = await this.#options.definitions.of(unsure)
     const late: string[] = []
@@ -115,4 +119,4 @@ export class Overruns extends LoopService {
   }
 }
 
-const keyOf = ({ runId, fence }: HeldWork) => `${runId}/${fence}`
+const keyOf = ({ runId, fence }: LeasedRunRow) => `${runId}/${fence}`

@@ -17,7 +17,7 @@ import type {
   Introduction,
   Receipt,
   RemoteClaim,
-  RemoteHeld,
+  RemoteLease,
   RemoteLog,
   RemoteReport,
   RemoteRun,
@@ -32,7 +32,7 @@ import type { WakeUps } from '../transport/wake-ups.ts'
 import { AwaitedOutcomes } from './awaited-outcomes.ts'
 import { GivenRuns } from './given-runs.ts'
 import { Heartbeats } from './heartbeats.ts'
-import { heldBy, worksOf } from './held-runs.ts'
+import { leasedAmong, worksOf } from './leased-runs.ts'
 import { type LogStore, RemoteLogs } from './remote-logs.ts'
 import { RemoteSecrets } from './remote-secrets.ts'
 import { Reports } from './reports.ts'
@@ -131,24 +131,24 @@ export class RemoteDesk implements RemoteWorkers, Service {
 
   async log(worker: RemoteWorker, logs: readonly RemoteLog[]): Promise<readonly string[]> {
     const { db, definitions } = this.#options
-    const held = await heldBy(db, worker, logs)
-    if (held.size < logs.length) await this.#registry.requireLiving(worker)
-    const works = (await this.#secrets.areInUse()) ? await worksOf(definitions, [...held.values()]) : []
+    const leased = await leasedAmong(db, worker, logs)
+    if (leased.size < logs.length) await this.#registry.requireLiving(worker)
+    const works = (await this.#secrets.areInUse()) ? await worksOf(definitions, [...leased.values()]) : []
     const redactors = await this.#secrets.redactorsFor(works)
-    const kept = await this.#logs.store([...held.keys()], { redactors, isLast: false })
-    return logs.flatMap((log) => (held.has(log) && kept.has(log.runId) ? [] : log.runId))
+    const kept = await this.#logs.store([...leased.keys()], { redactors, isLast: false })
+    return logs.flatMap((log) => (leased.has(log) && kept.has(log.runId) ? [] : log.runId))
   }
 
   complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]> {
     return this.#reports.complete(worker, reports)
   }
 
-  async giveBack(worker: RemoteWorker, runs: readonly RemoteHeld[]): Promise<void> {
+  async giveBack(worker: RemoteWorker, runs: readonly RemoteLease[]): Promise<void> {
     const { db, wakeUps } = this.#options
-    const held = await heldBy(db, worker, runs)
-    if (held.size < runs.length) await this.#registry.requireLiving(worker)
-    if (held.size === 0) return
-    await db.run(handBackRuns([...held.keys()]))
+    const leased = await leasedAmong(db, worker, runs)
+    if (leased.size < runs.length) await this.#registry.requireLiving(worker)
+    if (leased.size === 0) return
+    await db.run(handBackRuns([...leased.keys()]))
     wakeUps.announceReady()
   }
 }

@@ -5,13 +5,13 @@ import { lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { reclaimRuns } from '../store/nodes/nodes.ts'
-import { givenAt, type HeldWork, storedAmong } from '../store/nodes/remote-workers.ts'
+import { givenAt, type LeasedRunRow, storedAmong } from '../store/nodes/remote-workers.ts'
 import type { Definitions } from '../transport/definitions.ts'
-import type { Receipt, RemoteHeld, RemoteReport, RemoteWorker } from '../transport/remote-workers.ts'
+import type { Receipt, RemoteLease, RemoteReport, RemoteWorker } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { type AwaitedOutcomes, busy } from './awaited-outcomes.ts'
-import { heldBy, worksOf } from './held-runs.ts'
+import { leasedAmong, worksOf } from './leased-runs.ts'
 import type { RemoteLogs } from './remote-logs.ts'
 import { type RemoteSecrets, redactedReport } from './remote-secrets.ts'
 import { agrees, isOfHandler, outcomeOf } from './report.ts'
@@ -46,20 +46,20 @@ export class Reports {
   async complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]> {
     const { registry, secrets, outcomes } = this.#parts
     if (outcomes.isFull) throw busy()
-    const held = await heldBy(this.#options.db, worker, reports)
-    if (held.size < reports.length) await registry.requireLiving(worker)
-    const works = await worksOf(this.#options.definitions, [...held.values()])
+    const leased = await leasedAmong(this.#options.db, worker, reports)
+    if (leased.size < reports.length) await registry.requireLiving(worker)
+    const works = await worksOf(this.#options.definitions, [...leased.values()])
     const redactors = await secrets.redactorsFor(works)
     // Logs are stored first, so that an ended run always has its complete log.
     const logs = reports
-      .filter((report) => held.has(report) && report.log.length > 0)
+      .filter((report) => leased.has(report) && report.log.length > 0)
       .map((report) => ({ ...report, first: report.logFirst, lines: report.log }))
     await this.#parts.logs.store(logs, { redactors, isLast: true })
 
     const byRun = new Map(works.map((work) => [work.runId, work]))
     const written = new Set<RemoteReport>()
-    const lost: (HeldWork & Work)[] = []
-    for (const report of held.keys()) {
+    const lost: (LeasedRunRow & Work)[] = []
+    for (const report of leased.keys()) {
       const work = byRun.get(report.runId)
       if (!work || outcomes.has(report.runId)) continue
       written.add(report)
@@ -72,7 +72,7 @@ export class Reports {
     await outcomes.untilStored([...byRun.keys()])
     const isCertain = (report: RemoteReport) =>
       written.has(report) && (outcomes.dropped === dropped || report.outcome === 'lost')
-    return this.#receiptsFor(worker, { reports, held, isCertain })
+    return this.#receiptsFor(worker, { reports, leased, isCertain })
   }
 
   /** Creates the receipts. If another report came first, or an outcome was dropped meanwhile, the tables show what was recorded. */
@@ -80,26 +80,28 @@ export class Reports {
     worker: RemoteWorker,
     {
       reports,
-      held,
+      leased,
       isCertain,
     }: {
       reports: readonly RemoteReport[]
-      held: ReadonlyMap<RemoteReport, HeldWork>
+      leased: ReadonlyMap<RemoteReport, LeasedRunRow>
       isCertain: (report: RemoteReport) => boolean
     },
   ): Promise<readonly Receipt[]> {
     const others = reports.filter((report) => !isCertain(report))
     const stored =
-      others.length > 0 ? await this.#options.db.run(storedAmong({ workerId: worker.id, held: others })) : []
+      others.length > 0
+        ? await this.#options.db.run(storedAmong({ workerId: worker.id, leases: others }))
+        : []
     return reports.map((report) => {
-      const isPending = held.has(report) && this.#parts.outcomes.keeps(report.runId)
+      const isPending = leased.has(report) && this.#parts.outcomes.keeps(report.runId)
       const isStored = stored.filter(isSameAs(report)).some((attempt) => agrees(report, attempt))
       const { runId, fence } = report
       return { runId, fence, isRecorded: !isPending && (isCertain(report) || isStored), isPending }
     })
   }
 
-  #judgementOn(report: RemoteReport, work: HeldWork & Work): Judgement {
+  #judgementOn(report: RemoteReport, work: LeasedRunRow & Work): Judgement {
     const startedAt = givenAt(work)
     const endedAt = Math.max(startedAt, this.#options.clock.now())
     const judgement = judge(
@@ -114,7 +116,7 @@ export class Reports {
   }
 
   /** Handles attempts that the worker reports as lost: each counts as a loss, as if the worker had died. */
-  async #takeBack(lost: readonly (HeldWork & Work)[]): Promise<void> {
+  async #takeBack(lost: readonly (LeasedRunRow & Work)[]): Promise<void> {
     const { db, clock, wakeUps } = this.#options
     const again = lost.filter(mayBeginAgain)
     for (const work of lost)
@@ -131,6 +133,6 @@ export class Reports {
 }
 
 const isSameAs =
-  ({ runId, fence }: RemoteHeld) =>
-  (other: RemoteHeld) =>
+  ({ runId, fence }: RemoteLease) =>
+  (other: RemoteLease) =>
     other.runId === runId && other.fence === fence

@@ -11,7 +11,7 @@ import {
   insertRemoteWorker,
   latestClaim,
   lockClaims,
-  workHeldBy,
+  runsLeasedTo,
 } from '../store/nodes/remote-workers.ts'
 import type { Introduction, RemoteWorker, Welcome } from '../transport/remote-workers.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -105,7 +105,7 @@ export class WorkerRegistry {
     await db.transaction(async (tx) => {
       const [latest] = await tx.run(lockClaims(workerId))
       const runIds = latest?.runIds ?? []
-      const unheard = runIds.length > 0 ? await tx.run(workHeldBy({ workerId, runIds })) : []
+      const unheard = runIds.length > 0 ? await tx.run(runsLeasedTo({ workerId, runIds })) : []
       if (unheard.length > 0) await tx.run(handBackRuns(unheard))
       const dead = await tx.run(declareDead({ nodeId: workerId, beat: null, reason: 'stopped' }))
       if (dead.length === 0) throw gone(worker)

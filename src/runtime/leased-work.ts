@@ -10,7 +10,7 @@ export interface Leased {
 
 export interface LeasedWorkOptions extends Omit<LoopOptions, 'runOnce'> {
   /** Maximum number of items that a node works on at once. */
-  readonly mostHeld: number
+  readonly mostLeased: number
   /** Maximum number of items to lease in one pass, so that other nodes get some too. */
   readonly mostAtOnce?: number
 }
@@ -24,7 +24,7 @@ export abstract class LeasedWork<Item extends Leased> extends LoopService {
   readonly #options: LeasedWorkOptions
   readonly #stopping = new AbortController()
   /** By id and fence, because a node may lose a lease and get another one for the same item. */
-  readonly #held = new Map<string, Promise<void>>()
+  readonly #inProgress = new Map<string, Promise<void>>()
 
   protected constructor(options: LeasedWorkOptions) {
     super(options)
@@ -37,13 +37,13 @@ export abstract class LeasedWork<Item extends Leased> extends LoopService {
   override async stop(): Promise<void> {
     this.#stopping.abort()
     await super.stop()
-    await Promise.all(this.#held.values())
+    await Promise.all(this.#inProgress.values())
   }
 
   /** Leases items that no node works on. */
   async runOnce(): Promise<number | undefined> {
-    const { mostHeld, mostAtOnce = mostHeld } = this.#options
-    const limit = Math.min(mostAtOnce, mostHeld - this.#held.size)
+    const { mostLeased, mostAtOnce = mostLeased } = this.#options
+    const limit = Math.min(mostAtOnce, mostLeased - this.#inProgress.size)
     if (limit <= 0) return undefined
     const leased = await this.lease(limit)
     for (const item of leased) this.#begin(item)
@@ -57,8 +57,8 @@ export abstract class LeasedWork<Item extends Leased> extends LoopService {
       .catch((error: unknown) =>
         log.warn({ err: error, id: item.id }, `${name}: interrupted; another node will continue`),
       )
-      .finally(() => this.#held.delete(key))
-    this.#held.set(key, ended)
+      .finally(() => this.#inProgress.delete(key))
+    this.#inProgress.set(key, ended)
   }
 
   /** Leases at most `limit` items. */

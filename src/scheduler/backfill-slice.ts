@@ -8,8 +8,8 @@ import { rateGapMs } from '../core/values/rate.ts'
 import { inTurns } from '../runtime/turns.ts'
 import {
   type BackfillRun,
-  type HeldBackfill,
   insertBackfillRuns,
+  type LockedBackfill,
   type Progress,
   unfilled,
 } from '../store/backfills/backfills.ts'
@@ -27,7 +27,7 @@ const AHEAD_MS = 2_000
 
 /** Where a slice is written, and its maximum size. */
 export interface Slice {
-  readonly backfill: HeldBackfill
+  readonly backfill: LockedBackfill
   readonly definition: KeptDefinition
   readonly room: number
 }
@@ -77,10 +77,10 @@ export async function writeSlice(
   }
 }
 
-const gapOf = ({ rate }: Pick<HeldBackfill, 'rate'>): number => (rate === null ? 0 : rateGapMs(rate))
+const gapOf = ({ rate }: Pick<LockedBackfill, 'rate'>): number => (rate === null ? 0 : rateGapMs(rate))
 
 /** Returns how many runs may be written now: limited by the room, by the rate and by the number still requested. */
-export function roomFor(backfill: HeldBackfill, live: { own: number; active: number }): number {
+export function roomFor(backfill: LockedBackfill, live: { own: number; active: number }): number {
   const { rate, now, nextAt, oneByOne, maxRuns, started } = backfill
   const places = oneByOne ? (live.active === 0 ? 1 : 0) : MAX_LIVE - live.own
   // A slice has about the same cost for one run as for many, so the next one waits until half of the last one has finished.
@@ -92,5 +92,5 @@ export function roomFor(backfill: HeldBackfill, live: { own: number; active: num
 }
 
 /** Returns when there may be room again. */
-export const lookAgainAt = ({ now, nextAt }: Pick<HeldBackfill, 'now' | 'nextAt'>): number =>
+export const lookAgainAt = ({ now, nextAt }: Pick<LockedBackfill, 'now' | 'nextAt'>): number =>
   Math.max(now + SOON_MS, nextAt - AHEAD_MS / 2)

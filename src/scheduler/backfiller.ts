@@ -2,9 +2,9 @@ import { LoopService } from '../runtime/loop-service.ts'
 import {
   endBackfill,
   findBackfills,
-  type HeldBackfill,
-  holdBackfill,
+  type LockedBackfill,
   liveRuns,
+  lockBackfill,
   type Progress,
   saveBackfill,
 } from '../store/backfills/backfills.ts'
@@ -34,7 +34,7 @@ const MAX_A_PASS = 50
  */
 export class Backfiller extends LoopService {
   readonly #options: BackfillerOptions
-  readonly #aside: SetAside<HeldBackfill>
+  readonly #aside: SetAside<LockedBackfill>
 
   constructor(options: BackfillerOptions) {
     const { db, log } = options
@@ -59,28 +59,28 @@ export class Backfiller extends LoopService {
 
   /** Examines one backfill; returns how long until the next look, undefined if there was none to examine. */
   async #look(): Promise<number | undefined> {
-    let held: HeldBackfill | undefined
+    let locked: LockedBackfill | undefined
     try {
       const waitMs = await this.#lookAt((backfill) => {
-        held = backfill
+        locked = backfill
       })
-      if (held) await this.#aside.settle([held])
+      if (locked) await this.#aside.settle([locked])
       return waitMs
     } catch (error) {
-      if (!held || !isRefused(error)) throw error
-      await this.#aside.refuse(held, error)
+      if (!locked || !isRefused(error)) throw error
+      await this.#aside.refuse(locked, error)
       return EVERY_MS
     }
   }
 
-  async #lookAt(onHeld: (backfill: HeldBackfill) => void): Promise<number | undefined> {
+  async #lookAt(onLocked: (backfill: LockedBackfill) => void): Promise<number | undefined> {
     const { db, wakeUps } = this.#options
     const hints: DueHint[] = []
     const waitMs = await db.transaction(async (tx) => {
       hints.length = 0
-      const [backfill] = await tx.run(holdBackfill(this.#aside.restingIds))
+      const [backfill] = await tx.run(lockBackfill(this.#aside.restingIds))
       if (!backfill) return undefined
-      onHeld(backfill)
+      onLocked(backfill)
       const progress = await this.#goOn(tx, backfill, hints)
       if (progress === null) return 0
       await tx.run(saveBackfill(progress))
@@ -91,7 +91,7 @@ export class Backfiller extends LoopService {
   }
 
   /** Writes the next slice if there is room for one; returns null if the backfill has ended. */
-  async #goOn(tx: Queryable, backfill: HeldBackfill, hints: DueHint[]): Promise<Progress | null> {
+  async #goOn(tx: Queryable, backfill: LockedBackfill, hints: DueHint[]): Promise<Progress | null> {
     const { taskId, number, version, now, isWritten } = backfill
     const [live] = await tx.run(liveRuns({ taskId, number }))
     const { own, active } = live as { own: number; active: number }
@@ -105,7 +105,7 @@ export class Backfiller extends LoopService {
     return writeSlice(tx, { backfill, definition, room }, hints)
   }
 
-  async #end(tx: Queryable, { id, projectId, taskId }: HeldBackfill): Promise<null> {
+  async #end(tx: Queryable, { id, projectId, taskId }: LockedBackfill): Promise<null> {
     const [counts] = await tx.run(findBackfills({ projectId, id, taskId, limit: 1 }))
     if (counts) await tx.run(endBackfill({ id, counts }))
     this.#options.log.info({ backfill: id, task: taskId, runs: counts?.started }, 'backfill completed')

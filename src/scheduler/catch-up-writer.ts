@@ -56,8 +56,8 @@ export class CatchUpWriter extends LoopService {
     const { leases, misfireGraceMs } = this.#options
     const onTime: Due[] = []
     for (const due of taken) {
-      const held = leases.get(due.row.shard)
-      if (held && needsCatchUp(due, held.unwatched, misfireGraceMs)) this.#add(due)
+      const lease = leases.get(due.row.shard)
+      if (lease && needsCatchUp(due, lease.unwatched, misfireGraceMs)) this.#add(due)
       else onTime.push(due)
     }
     if (onTime.length < taken.length) this.wake()

@@ -85,9 +85,9 @@ export class Deciding {
   /** Collects what a decision depends on; returns null if this node no longer owns the shard. */
   #caseOf({ row, definition }: Due): DueCase | null {
     const { leases, blackouts, clock, misfireGraceMs } = this.#options
-    const held = leases.get(row.shard)
-    if (!held) return null
-    const missedIn = stretchAt(held.unwatched, dueInstant({ row, definition }))
+    const lease = leases.get(row.shard)
+    if (!lease) return null
+    const missedIn = stretchAt(lease.unwatched, dueInstant({ row, definition }))
     return {
       row,
       definition,

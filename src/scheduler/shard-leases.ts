@@ -33,7 +33,7 @@ export interface ShardLeaseOptions {
 }
 
 /** A shard that this node owns. */
-export interface HeldShard {
+export interface LeasedShard {
   readonly id: number
   readonly fence: number
   /**
@@ -47,7 +47,7 @@ export class ShardLeases implements Service {
   readonly #options: ShardLeaseOptions
   readonly #loop: Loop
   readonly #watch: Watch
-  readonly #held = new Map<number, HeldShard>()
+  readonly #leased = new Map<number, LeasedShard>()
   /** Nodes whose shards have all gone quiet, with their beat at that time. They are not counted until the beat changes. */
   readonly #suspects = new Map<string, number>()
   readonly #monotonic: () => number
@@ -79,8 +79,8 @@ export class ShardLeases implements Service {
   }
 
   /** Returns a shard that this node may fire in; undefined if it has not beaten recently enough. */
-  get(shard: number): HeldShard | undefined {
-    return this.#isSilent ? undefined : this.#held.get(shard)
+  get(shard: number): LeasedShard | undefined {
+    return this.#isSilent ? undefined : this.#leased.get(shard)
   }
 
   get #isSilent(): boolean {
@@ -93,12 +93,12 @@ export class ShardLeases implements Service {
   }
 
   get ids(): number[] {
-    return [...this.#held.keys()]
+    return [...this.#leased.keys()]
   }
 
   /** Drops shards that turned out to have another owner. */
   forget(ids: readonly number[]): void {
-    for (const id of ids) this.#held.delete(id)
+    for (const id of ids) this.#leased.delete(id)
     this.#onChange()
   }
 
@@ -111,7 +111,7 @@ export class ShardLeases implements Service {
   async stop(): Promise<void> {
     await this.#loop.stop()
     const ids = this.ids
-    this.#held.clear()
+    this.#leased.clear()
     await this.#options.db.run(releaseShards(this.#options.nodeId, ids))
   }
 
@@ -119,7 +119,7 @@ export class ShardLeases implements Service {
   async runOnce(): Promise<void> {
     const { db, nodeId, log } = this.#options
     const before = this.ids.length
-    const beaten = await db.run(beatShards(this.#options, [...this.#held.values()]))
+    const beaten = await db.run(beatShards(this.#options, [...this.#leased.values()]))
     const lost = this.#forgetLost(beaten)
     const lapsed = await this.#noteLapse(beaten)
     if (before > 0 && this.#isSilent) this.#hasChanged = true
@@ -133,7 +133,7 @@ export class ShardLeases implements Service {
 
     const schedulers = this.#countSchedulers(shards, nodes)
     const share = Math.ceil(SHARD_COUNT / schedulers)
-    for (const id of this.ids.slice(share)) this.#held.delete(id)
+    for (const id of this.ids.slice(share)) this.#leased.delete(id)
     const living = new Set(nodes.map(({ id }) => id))
     const died = [...this.#living].filter((id) => !living.has(id)).length
     this.#living = living
@@ -153,8 +153,8 @@ export class ShardLeases implements Service {
 
   #forgetLost(mine: readonly { id: number; fence: number }[]): number {
     const fences = new Map(mine.map(({ id, fence }) => [id, fence]))
-    const lost = [...this.#held.values()].filter(({ id, fence }) => fences.get(id) !== fence)
-    for (const { id } of lost) this.#held.delete(id)
+    const lost = [...this.#leased.values()].filter(({ id, fence }) => fences.get(id) !== fence)
+    for (const { id } of lost) this.#leased.delete(id)
     if (lost.length > 0) this.#hasChanged = true
     return lost.length
   }
@@ -164,30 +164,32 @@ export class ShardLeases implements Service {
     // The beat that ended a silence may have been stored although its reply was lost.
     const isLapsed = ({ now, watchedUntil }: BeatenShard) => now - watchedUntil > this.#options.takeoverMs
     const lapsed = beaten.filter((shard) => this.#isSilent || isLapsed(shard))
-    await this.#hold(lapsed)
+    await this.#keep(lapsed)
     return lapsed.length
   }
 
-  /** Holds shards together with their unwatched periods, including the one that has just ended. */
-  async #hold(shards: readonly Pick<HeldShard, 'id' | 'fence'>[]): Promise<void> {
+  /** Keeps shards together with their unwatched periods, including the one that has just ended. */
+  async #keep(shards: readonly Pick<LeasedShard, 'id' | 'fence'>[]): Promise<void> {
     if (shards.length === 0) return
     this.#hasChanged = true
-    // If the query fails, this node does not hold the shards, and the next pass takes them again.
-    for (const { id } of shards) this.#held.delete(id)
+    // If the query fails, this node does not lease the shards, and the next pass takes them again.
+    for (const { id } of shards) this.#leased.delete(id)
     const remembered = await this.#options.db.run(unwatchedOf(shards.map(({ id }) => id)))
     for (const { id, fence } of shards) {
       const unwatched = remembered.filter(({ shard }) => shard === id)
-      this.#held.set(id, { id, fence, unwatched })
+      this.#leased.set(id, { id, fence, unwatched })
     }
   }
 
   /**
-   * Releases shards that the tables assign to this node but that it does not hold: those beyond its share, and those whose
+   * Releases shards that the tables assign to this node but that it does not lease: those beyond its share, and those whose
    * release failed before. No other node would take them while this one beats.
    */
   async #release(shards: readonly ShardRow[]): Promise<number> {
     const { db, nodeId } = this.#options
-    const ids = shards.filter(({ id, owner }) => owner === nodeId && !this.#held.has(id)).map(({ id }) => id)
+    const ids = shards
+      .filter(({ id, owner }) => owner === nodeId && !this.#leased.has(id))
+      .map(({ id }) => id)
     if (ids.length === 0) return 0
     this.#hasChanged = true
     await db.run(releaseShards(nodeId, ids))
@@ -197,17 +199,17 @@ export class ShardLeases implements Service {
   async #take(wanted: readonly ShardRow[]): Promise<number> {
     if (wanted.length === 0) return 0
     const taken = await this.#options.db.run(takeShards(this.#options, wanted))
-    await this.#hold(taken)
+    await this.#keep(taken)
     return taken.length
   }
 
   /**
-   * A shard that the tables assign to this node but that it does not hold was taken or released without a reply; it counts as
+   * A shard that the tables assign to this node but that it does not lease was taken or released without a reply; it counts as
    * free.
    */
   #isFree({ id, owner }: ShardRow, living: ReadonlySet<string>): boolean {
     if (owner === null || !living.has(owner)) return true
-    return !this.#held.has(id) && (owner === this.#options.nodeId || this.#isQuiet(id))
+    return !this.#leased.has(id) && (owner === this.#options.nodeId || this.#isQuiet(id))
   }
 
   #isQuiet(shard: number): boolean {

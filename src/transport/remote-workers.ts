@@ -109,13 +109,13 @@ export interface GivenCall {
 }
 
 /** A run and the fence of its lease. */
-export interface RemoteHeld {
+export interface RemoteLease {
   readonly runId: string
   readonly fence: number
 }
 
 /** A run that a worker performs, with the progress it reports. */
-export interface RemoteStatus extends RemoteHeld {
+export interface RemoteStatus extends RemoteLease {
   readonly progress: { readonly fraction: number | null; readonly message: string | null } | null
 }
 
@@ -137,14 +137,14 @@ export interface RemoteLine {
 }
 
 /** Some lines of the log of an attempt. */
-export interface RemoteLog extends RemoteHeld {
+export interface RemoteLog extends RemoteLease {
   /** How many lines of the attempt came before these. */
   readonly first: number
   readonly lines: readonly RemoteLine[]
 }
 
 /** How an attempt ended, as its worker says. */
-export interface RemoteReport extends RemoteHeld {
+export interface RemoteReport extends RemoteLease {
   readonly outcome: 'completed' | 'failed' | 'timed_out' | 'cancelled' | 'lost'
   readonly result: unknown
   readonly error: {
@@ -163,7 +163,7 @@ export interface RemoteReport extends RemoteHeld {
 }
 
 /** Whether a report was recorded. */
-export interface Receipt extends RemoteHeld {
+export interface Receipt extends RemoteLease {
   /** False if the run was no longer leased to the worker, so that the report was ignored. */
   readonly isRecorded: boolean
   /** The database refuses the outcome. It is retried, but if this node dies only the worker still has it. */
@@ -187,8 +187,8 @@ export interface RemoteWorkers {
   log(worker: RemoteWorker, logs: readonly RemoteLog[]): Promise<readonly string[]>
   complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]>
   /** Takes back runs that were not begun. */
-  giveBack(worker: RemoteWorker, runs: readonly RemoteHeld[]): Promise<void>
-  /** Deregisters the worker: it holds no runs any more. */
+  giveBack(worker: RemoteWorker, runs: readonly RemoteLease[]): Promise<void>
+  /** Deregisters the worker: it leases no runs any more. */
   leave(worker: RemoteWorker): Promise<void>
   /** Answers every waiting claim with no runs, because this node is stopping. */
   dismissAll(): void

@@ -10,7 +10,13 @@ import type { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Database } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
-import { type HeldRun, handBackRuns, hasOlderSession, heldRuns, reclaimRuns } from '../store/nodes/nodes.ts'
+import {
+  handBackRuns,
+  hasOlderSession,
+  type LeasedRun,
+  leasedRuns,
+  reclaimRuns,
+} from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { SideLaneRegistry } from '../transport/lane-registry.ts'
 import type { Work } from '../transport/transport.ts'
@@ -29,7 +35,7 @@ export interface ReturnsOptions {
 }
 
 /** A run that is moved to a side lane, or back to its own lane if `sideLane` is null. */
-export interface RunAside extends HeldRun {
+export interface RunAside extends LeasedRun {
   readonly sideLane: SideLane | null
 }
 
@@ -38,15 +44,15 @@ export class Returns {
   readonly #sideLanes = new SideLaneRegistry()
   #putAside: RunAside[] = []
   #begun: (Work & { readonly startedAt: number })[] = []
-  #unbegun: HeldRun[] = []
+  #unbegun: LeasedRun[] = []
   readonly #doubt = new Doubt()
   /** Runs that PostgreSQL refuses to take back: they stay here and are tried again. */
-  readonly #aside: SetAside<HeldRun>
+  readonly #aside: SetAside<LeasedRun>
 
   constructor(options: ReturnsOptions) {
     this.#options = options
     const { db, log } = options
-    const subjectOf = ({ runId }: HeldRun) => ({ id: runId, runId })
+    const subjectOf = ({ runId }: LeasedRun) => ({ id: runId, runId })
     this.#aside = new SetAside({ operation: 'reclaim', db, log, subjectOf })
   }
 
@@ -56,7 +62,7 @@ export class Returns {
   }
 
   /** Adds runs that were never begun: they return unchanged. */
-  addUnbegun(runs: readonly HeldRun[]): void {
+  addUnbegun(runs: readonly LeasedRun[]): void {
     this.#unbegun.push(...runs)
   }
 
@@ -83,7 +89,7 @@ export class Returns {
   /** Returns all runs; those that may not be attempted again are ended instead. */
   async flush(): Promise<void> {
     const { db, clock, writer, wakeUps } = this.#options
-    const isTried = (run: HeldRun) => !this.#aside.isResting(run)
+    const isTried = (run: LeasedRun) => !this.#aside.isResting(run)
     await this.#flushAside(this.#putAside.filter(isTried))
     const unbegun = this.#unbegun.filter(isTried)
     await this.#giveBack(unbegun, async (part) => {
@@ -120,8 +126,8 @@ export class Returns {
   }
 
   async #giveBack(
-    runs: readonly HeldRun[],
-    write: (part: readonly HeldRun[]) => Promise<void>,
+    runs: readonly LeasedRun[],
+    write: (part: readonly LeasedRun[]) => Promise<void>,
   ): Promise<void> {
     if (runs.length > 0) await this.#aside.each(runs, write)
   }
@@ -139,9 +145,9 @@ export class Returns {
     const { lastAt } = this.#doubt
     const claimedBefore = (await this.#hasOutlivedSessions(lastAt)) ? Math.max(settled, lastAt) : settled
     const beganAt = performance.now()
-    const held = await db.run(heldRuns({ nodeId, claimedBefore }))
+    const leased = await db.run(leasedRuns({ nodeId, claimedBefore }))
     const returning = new Set([...this.#unbegun, ...this.#begun, ...this.#putAside].map(({ runId }) => runId))
-    const unknown = held.filter(
+    const unknown = leased.filter(
       ({ runId }) => !isKnown(runId) && !writer.knows(runId) && !returning.has(runId),
     )
     if (unknown.length > 0) {

@@ -20,7 +20,7 @@ import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { cancelledAmong } from '../store/agenda/outcomes.ts'
 import type { Database } from '../store/database/database.ts'
-import type { HeldRun } from '../store/nodes/nodes.ts'
+import type { LeasedRun } from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { Line, LocalWorker, ReservedWork, Room } from '../transport/local-worker.ts'
@@ -196,10 +196,10 @@ export class Worker implements Service, LocalWorker {
    */
   suspend(): void {
     this.#isSuspended = true
-    this.#returns.addUnbegun(this.#capacity.clear().map(heldOf))
+    this.#returns.addUnbegun(this.#capacity.clear().map(leaseOf))
     for (const attempt of this.#capacity.attempts.values()) {
       if (attempt.startedAt !== null) this.#returns.addBegun(attempt.work, attempt.startedAt)
-      else this.#returns.addUnbegun([heldOf(attempt.work)])
+      else this.#returns.addUnbegun([leaseOf(attempt.work)])
       attempt.stop('lease_lost')
     }
   }
@@ -364,7 +364,7 @@ export class Worker implements Service, LocalWorker {
     try {
       const action = await this.#large.read(attempt)
       if (action || attempt.isOver) return await attempt.perform(this.#options.executor, action)
-      this.#returns.addUnbegun([heldOf(work)])
+      this.#returns.addUnbegun([leaseOf(work)])
       this.#pulling.wake()
       return undefined
     } finally {
@@ -400,7 +400,7 @@ export class Worker implements Service, LocalWorker {
   #postpone(work: Work, outcome: Outcome): void {
     const why = 'error' in outcome ? outcome.error.message : ''
     this.#options.log.warn({ task: work.taskId, run: work.runId }, `attempt postponed: ${why}`)
-    this.#returns.addUnbegun([heldOf(work)])
+    this.#returns.addUnbegun([leaseOf(work)])
     this.#pulling.wake()
   }
 
@@ -416,9 +416,9 @@ export class Worker implements Service, LocalWorker {
   async #handBack(): Promise<void> {
     const waiting = [...this.#capacity.attempts.values()].filter((attempt) => !attempt.hasBegun)
     for (const attempt of waiting) attempt.abandon()
-    this.#returns.addUnbegun(waiting.map(({ work }) => heldOf(work)))
+    this.#returns.addUnbegun(waiting.map(({ work }) => leaseOf(work)))
     const claimed = this.#capacity.claimed.splice(0).map(({ run }) => run)
-    this.#returns.addUnbegun([...this.#capacity.clear(), ...claimed].map(heldOf))
+    this.#returns.addUnbegun([...this.#capacity.clear(), ...claimed].map(leaseOf))
     const until = performance.now() + this.#options.graceMs
     for (;;) {
       try {
@@ -448,7 +448,7 @@ export class Worker implements Service, LocalWorker {
 }
 
 /** Picks the fields needed to return a run to its own lane. */
-const heldOf = ({ runId, fence }: HeldRun): HeldRun => ({ runId, fence })
+const leaseOf = ({ runId, fence }: LeasedRun): LeasedRun => ({ runId, fence })
 
 /** Returns what an attempt shows about its target; neutral if no call was made. */
 function resultOf(taskId: string, ended: EndedAttempt | undefined): CallResult {

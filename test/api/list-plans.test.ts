@@ -36,7 +36,7 @@ import {
 } from '../../src/store/history/run-search.ts'
 import { recentRuns, runsOfTask } from '../../src/store/history/runs.ts'
 import { groupRuns, readTallies } from '../../src/store/history/tally.ts'
-import { heldByNodes } from '../../src/store/nodes/cluster.ts'
+import { leasedByNodes } from '../../src/store/nodes/cluster.ts'
 import { activeTasks } from '../../src/store/tasks/active-tasks.ts'
 import { tasksInSlice } from '../../src/store/tasks/task-walk.ts'
 import { findTasks } from '../../src/store/tasks/tasks.ts'
@@ -185,7 +185,7 @@ async function expectOverviewByIndex() {
     liveCounts({ projectId, lateAfterMs: 5_000, maxPerShard: perShard }),
     ofShards,
   )
-  await expectByIndex('what nodes hold', heldByNodes({ projectId: null, maxPerShard: perShard }), ofShards)
+  await expectByIndex('what nodes hold', leasedByNodes({ projectId: null, maxPerShard: perShard }), ofShards)
   const shards = Array.from({ length: 64 }, (_, id) => id)
   await expectByIndex(
     'what lies ahead',

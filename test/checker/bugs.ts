@@ -50,7 +50,7 @@ const FIRE_WITH_OVERLAP = { where: ['from shard', 'judged as materialized', 'ins
 const STOPPED_AMONG = { where: ['select run_id as "runId" from agenda', 'cancel_at is not null$'] }
 /** Asks whether a remote worker is alive, when it reports runs that it does not lease. */
 const LATEST_CLAIM = { where: ['n\\.dead_at is not null as "isDead"', 'w\\.id = \\$\\d+$'] }
-const HELD_BY = { where: ["worker_id = \\$\\d+ and state = 'running'", '"holdsPlace"'] }
+const LEASED_TO = { where: ["worker_id = \\$\\d+ and state = 'running'", '"holdsPlace"'] }
 
 /** Ends of every kind. */
 const END_OF_ANY = { where: ['delete from agenda', 'insert into run \\(', 'started_ms'] }
@@ -528,7 +528,7 @@ export const BUGS: readonly Bug[] = [
     isRemote: true,
     edits: [
       {
-        ...HELD_BY,
+        ...LEASED_TO,
         change: [
           [
             '"claimedAt",\\s+fence, attempt',
@@ -547,7 +547,7 @@ export const BUGS: readonly Bug[] = [
     isRemote: true,
     edits: [
       {
-        ...HELD_BY,
+        ...LEASED_TO,
         change: [
           [
             '"claimedAt",\\s+fence, attempt',

@@ -11,9 +11,9 @@ import { readCatchUp } from '../../src/store/agenda/catch-up.ts'
 import {
   deleteOldBackfills,
   findBackfills,
-  holdBackfill,
   insertBackfill,
   liveRuns,
+  lockBackfill,
   type NewBackfill,
   unfilled,
 } from '../../src/store/backfills/backfills.ts'
@@ -216,7 +216,7 @@ test('30 000 occurrences are written in slices, and no statement scans a whole t
       unfilled({ taskId, instants, force: false }),
       liveRuns({ taskId, number: 1 }),
       findBackfills({ projectId: DEFAULT_PROJECT_ID, id, limit: 1 }),
-      holdBackfill([]),
+      lockBackfill([]),
     ]
     return Promise.all(statements.map((statement) => planOf(db, statement)))
   }

@@ -7,7 +7,7 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { firePlain } from '../../src/store/agenda/agenda.ts'
 import { type Ending, endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { declareDead, type HeldRun, handBackRuns, reclaimRuns } from '../../src/store/nodes/nodes.ts'
+import { declareDead, handBackRuns, type LeasedRun, reclaimRuns } from '../../src/store/nodes/nodes.ts'
 import { setQueueLimit } from '../../src/store/queues/gates.ts'
 import { registerLanes } from '../../src/store/queues/queues.ts'
 import { cancelRuns, lockRuns } from '../../src/store/tasks/task-statements.ts'
@@ -63,7 +63,7 @@ async function aRunThatHoldsTwo() {
 }
 
 const attempt = { startedAt: Date.now(), endedAt: Date.now(), output: null, error: null }
-const end = ({ runId, fence }: HeldRun): Ending => ({
+const end = ({ runId, fence }: LeasedRun): Ending => ({
   ...attempt,
   runId,
   fence,
@@ -72,7 +72,7 @@ const end = ({ runId, fence }: HeldRun): Ending => ({
   nextRunId: null,
 })
 
-test.each<[string, (held: HeldRun) => Promise<unknown>]>([
+test.each<[string, (held: LeasedRun) => Promise<unknown>]>([
   ['an end', (held) => db.run(endRuns([end(held)]))],
   ['a retry', (held) => db.run(retryRuns([{ ...attempt, ...held, outcome: 'failed', retryAt: Date.now() }]))],
   ['a reclaim', (held) => db.run(reclaimRuns([held]))],

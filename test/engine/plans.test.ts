@@ -25,7 +25,7 @@ import { tellBefore } from '../../src/store/agenda/superseding.ts'
 import { Database, type Queryable } from '../../src/store/database/database.ts'
 import { type Statement, sql } from '../../src/store/database/sql.ts'
 import { handBackRuns, reclaimRuns } from '../../src/store/nodes/nodes.ts'
-import { storedAmong, workHeldBy, workOfRemotes } from '../../src/store/nodes/remote-workers.ts'
+import { runsLeasedTo, storedAmong, workOfRemotes } from '../../src/store/nodes/remote-workers.ts'
 import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/queues/gates.ts'
 import { registerLanes } from '../../src/store/queues/queues.ts'
 import { takeGated, takeReady } from '../../src/store/ready/take.ts'
@@ -234,8 +234,8 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
     setQueueTimeouts: await scansOf(setQueueTimeouts(rows.map((row) => ({ ...row, waitMs: 1_000 })))),
     expiredQueueTimeouts: await scansOf(expiredQueueTimeouts({ limit: BATCH, except: [] })),
     endExpired: await scansOf(endExpired(rows)),
-    workHeldBy: await scansOf(workHeldBy({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
-    storedAmong: await scansOf(storedAmong({ workerId: nodeId, held })),
+    runsLeasedTo: await scansOf(runsLeasedTo({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
+    storedAmong: await scansOf(storedAmong({ workerId: nodeId, leases: held })),
     countRunning: await scansOf(countRunning({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
     endRuns: await scansOf(
       endRuns(

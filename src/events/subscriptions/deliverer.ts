@@ -12,7 +12,7 @@ import { SetAside } from '../../store/database/set-aside.ts'
 import {
   type LeasedSubscription,
   leaseSubscriptions,
-  unheldSubscriptions,
+  unleasedSubscriptions,
 } from '../../store/events/subscriptions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { HistoryTail } from '../history-tail.ts'
@@ -20,7 +20,7 @@ import { Delivery } from './delivery.ts'
 
 const EVERY_MS = 1_000
 /** Maximum number of subscriptions that a node delivers for, and that it leases with one query. */
-const MAX_HELD = 100
+const MAX_LEASED = 100
 const TAKEN_AT_ONCE = 5
 
 export interface DelivererOptions {
@@ -46,10 +46,10 @@ export interface DelivererOptions {
 }
 
 /** A subscription, and when its lease was taken on the monotonic clock. */
-type Held = LeasedSubscription & { readonly leasedAt: number }
+type Leased = LeasedSubscription & { readonly leasedAt: number }
 
 /** Delivers events to the subscriptions of all projects. */
-export class Deliverer extends LeasedWork<Held> {
+export class Deliverer extends LeasedWork<Leased> {
   readonly #options: DelivererOptions
   readonly #client: HttpClient
   readonly #tails: { readonly [S in EventSource]: HistoryTail }
@@ -57,7 +57,13 @@ export class Deliverer extends LeasedWork<Held> {
 
   constructor(options: DelivererOptions) {
     const { db, log, allowPrivateAddresses, allowedNetworks, projectNetworks, ownPorts, resolver } = options
-    super({ name: 'subscriptions', everyMs: EVERY_MS, mostHeld: MAX_HELD, mostAtOnce: TAKEN_AT_ONCE, log })
+    super({
+      name: 'subscriptions',
+      everyMs: EVERY_MS,
+      mostLeased: MAX_LEASED,
+      mostAtOnce: TAKEN_AT_ONCE,
+      log,
+    })
     this.#options = options
     this.#client = new HttpClient({
       allowPrivate: allowPrivateAddresses,
@@ -78,21 +84,21 @@ export class Deliverer extends LeasedWork<Held> {
     await this.#client.close()
   }
 
-  protected async lease(limit: number): Promise<Held[]> {
+  protected async lease(limit: number): Promise<Leased[]> {
     if (!this.#options.canSign()) return []
     const { db, leaseMs } = this.#options
-    const held: Held[] = []
-    const unheld = await db.run(unheldSubscriptions({ limit, except: this.#aside.restingIds }))
-    if (unheld.length > 0)
-      await this.#aside.each(unheld, async (subscriptions) => {
+    const taken: Leased[] = []
+    const unleased = await db.run(unleasedSubscriptions({ limit, except: this.#aside.restingIds }))
+    if (unleased.length > 0)
+      await this.#aside.each(unleased, async (subscriptions) => {
         const leasedAt = performance.now()
         for (const leased of await db.run(leaseSubscriptions({ subscriptions, leaseMs })))
-          held.push({ ...leased, leasedAt })
+          taken.push({ ...leased, leasedAt })
       })
-    return held
+    return taken
   }
 
-  protected work(subscription: Held, stopping: AbortSignal): Promise<void> {
+  protected work(subscription: Leased, stopping: AbortSignal): Promise<void> {
     const { db, log, clock, userAgent, keys, leaseMs } = this.#options
     const tail = this.#tails[sourceOf(subscription.filter)]
     const parts = { db, log, clock, userAgent, keys, leaseMs, tail, client: this.#client }

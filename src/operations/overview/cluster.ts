@@ -2,7 +2,7 @@
 
 import type { Counted } from '../../core/values/counted.ts'
 import {
-  heldByNodes,
+  leasedByNodes,
   listNodes,
   listShards,
   type NodeRow,
@@ -32,11 +32,11 @@ export const nodesOfProject = (context: Context): Promise<NodeView[]> => nodesOf
 
 async function nodesOf({ db, heartbeatMs }: Context, projectId: string | null): Promise<NodeView[]> {
   const nodes = await db.run(listNodes({ projectId, limit: MAX_NODES_LISTED }))
-  const query = heldByNodes({ projectId, maxPerShard: MAX_EXAMINED_PER_SHARD })
-  const held = await db.snapshot((tx) => tx.run(query), { inOrder: true })
-  const isCut = held[0]?.isCut ?? false
+  const query = leasedByNodes({ projectId, maxPerShard: MAX_EXAMINED_PER_SHARD })
+  const leased = await db.snapshot((tx) => tx.run(query), { inOrder: true })
+  const isCut = leased[0]?.isCut ?? false
   return nodes.map((node) => {
-    const count = held.find(({ nodeId }) => nodeId === node.id)?.runs ?? 0
+    const count = leased.find(({ nodeId }) => nodeId === node.id)?.runs ?? 0
     return {
       ...node,
       ...conditionOf(node, heartbeatMs),

@@ -111,7 +111,7 @@ export interface Watcher {
 /** Records that this node still watches its shards; returns the given shards that it in fact still owns. */
 export const beatShards = (
   { nodeId, takeoverMs }: Watcher,
-  held: readonly { id: number; fence: number }[],
+  leased: readonly { id: number; fence: number }[],
 ) => sql<BeatenShard>`
   with beaten as (
     insert into watch (node_id, beat, watched_until) values (${nodeId}, 1, clock_timestamp())
@@ -122,8 +122,8 @@ export const beatShards = (
   ), ${remembered({ longerThanMs: takeoverMs, joinedMs: takeoverMs })}
   select back.id, back.fence, back.watched_until as "watchedUntil", beaten.watched_until as now
   from beaten, back
-  join unnest(${list(held, (h) => h.id)}::smallint[], ${list(held, (h) => h.fence)}::bigint[]) as h(id, fence) on h.id = back.id
-  where back.fence = h.fence`
+  join unnest(${list(leased, (l) => l.id)}::smallint[], ${list(leased, (l) => l.fence)}::bigint[]) as l(id, fence) on l.id = back.id
+  where back.fence = l.fence`
 
 /** A shard that this node has just taken. */
 export interface TakenShard {

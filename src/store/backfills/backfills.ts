@@ -119,10 +119,10 @@ export const findBackfills = ({ projectId, id, taskId, beforeNumber, limit }: Ba
   order by b.number desc`
 
 /** A backfill locked until the transaction ends, and the current time. */
-export type HeldBackfill = BackfillRow & { readonly now: number }
+export type LockedBackfill = BackfillRow & { readonly now: number }
 
 /** Locks the backfill that has been waiting longest; skips locked ones and those in `except`. */
-export const holdBackfill = (except: readonly string[]) => sql<HeldBackfill>`
+export const lockBackfill = (except: readonly string[]) => sql<LockedBackfill>`
   select id, task_id as "taskId", project_id as "projectId", number, version, from_at as "from", to_at as "to",
          newest_first as "newestFirst", one_by_one as "oneByOne", force, rate, max_runs as "maxRuns", state, occurrences, position,
          started, passed_over as "passedOver", is_written as "isWritten", next_at as "nextAt", created_at as "createdAt",

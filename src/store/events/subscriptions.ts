@@ -181,7 +181,13 @@ export type DeliverySettings = Pick<
 >
 
 /** Returns subscriptions that are due for delivery and not leased by any node, except those in `except`. */
-export const unheldSubscriptions = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+export const unleasedSubscriptions = ({
+  limit,
+  except,
+}: {
+  limit: number
+  except: readonly string[]
+}) => sql<{
   id: string
 }>`
   select id from subscription

@@ -58,7 +58,7 @@ export const cancelRedrive = ({ projectId, id }: { projectId: string; id: string
   returning id`
 
 /** Returns running redrives that are not leased by any node, except those in `except`. */
-export const unheldRedrives = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+export const unleasedRedrives = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
   id: string
 }>`
   select id from redrive

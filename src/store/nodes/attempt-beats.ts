@@ -4,7 +4,7 @@
  */
 import type { TokenAttempt } from '../../core/access/token-attempt.ts'
 import { list, sql } from '../database/sql.ts'
-import type { HeldWork } from './remote-workers.ts'
+import type { LeasedRunRow } from './remote-workers.ts'
 
 type Attempt = Pick<TokenAttempt, 'runId' | 'fence' | 'workerId'>
 
@@ -36,7 +36,7 @@ export const wasLost = ({ runId, fence, workerId }: Attempt) => sql<{ isLost: bo
       as "isLost"`
 
 /** An attempt in progress that has sent heartbeats, and when it sent the last one. */
-export interface QuietAttempt extends HeldWork {
+export interface QuietAttempt extends LeasedRunRow {
   readonly beatAt: number
 }
 

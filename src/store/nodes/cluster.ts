@@ -1,4 +1,4 @@
-/** The nodes, the runs that each holds, and the owners of the shards, as users see them. */
+/** The nodes, the runs that each leases, and the owners of the shards, as users see them. */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { MAX_SHARED, soonestOwn } from '../agenda/own-rows.ts'
@@ -53,9 +53,9 @@ export const listNodes = ({ projectId, limit }: { projectId: string | null; limi
   order by n.dead_at desc nulls first, n.started_at desc, n.id
   limit ${limit}`
 
-/** Number of runs that each node holds, and whether there may be more. */
-export interface HeldByNode {
-  /** Null if no node holds any. */
+/** Number of runs that each node leases, and whether there may be more. */
+export interface LeasedByNode {
+  /** Null if no node leases any. */
   readonly nodeId: string | null
   readonly runs: number
   readonly isCut: boolean
@@ -68,28 +68,28 @@ const soonest = (limit: number) =>
   part`(select *, 0::bigint as place from agenda where shard = s.id and ${DUE} order by wake_at limit ${limit})`
 
 /**
- * Counts runs by the node that holds them. Running rows have come due, most of them before the waiting ones, so the beginning
+ * Counts runs by the node that leases them. Running rows have come due, most of them before the waiting ones, so the beginning
  * of each shard is read, up to the limit: there may be a million rows waiting behind.
  */
-export const heldByNodes = ({
+export const leasedByNodes = ({
   projectId,
   maxPerShard,
 }: {
   /** Only runs of this project; null for all. */
   projectId: string | null
   maxPerShard: number
-}) => sql<HeldByNode>`
+}) => sql<LeasedByNode>`
   with due as materialized (
     select s.id as shard, a.worker_id, a.project_id, a.place
     from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
     cross join lateral ${projectId === null ? soonest(maxPerShard) : soonestOwn({ projectId, when: DUE, limit: maxPerShard })} a
   )
-  select held.worker_id as "nodeId", coalesce(held.runs, 0) as runs, cut.is_cut as "isCut"
+  select leased.worker_id as "nodeId", coalesce(leased.runs, 0) as runs, cut.is_cut as "isCut"
   from (select exists (select from due group by shard having count(*) >= ${maxPerShard}::integer or max(place) >= ${MAX_SHARED}::bigint) as is_cut) cut
   left join (
     select worker_id, count(*)::integer as runs from due
     where worker_id is not null and (${projectId}::uuid is null or project_id = ${projectId}::uuid) group by worker_id
-  ) held on true`
+  ) leased on true`
 
 /** A shard as users see it. */
 export interface ShardState {

@@ -4,7 +4,7 @@
  */
 
 import { list, sql } from '../database/sql.ts'
-import type { HeldRun } from './nodes.ts'
+import type { LeasedRun } from './nodes.ts'
 
 /**
  * Records a heartbeat of a worker that names its runs, even if it has none. After half a lease without such a heartbeat,
@@ -21,7 +21,7 @@ export const beatNaming = ({ workerId, leaseMs }: { workerId: string; leaseMs: n
   returning beat`
 
 /** Records that runs were named just now. */
-export const nameRuns = (runs: readonly HeldRun[]) => sql`
+export const nameRuns = (runs: readonly LeasedRun[]) => sql`
   insert into named_run (run_id, fence)
   select * from unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence)
   order by i.run_id

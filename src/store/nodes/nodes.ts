@@ -81,15 +81,15 @@ export const declareSilentDead = (nodes: readonly SilentNode[]) => sql<{ id: str
   update node n set dead_at = clock_timestamp(), reason = 'lost' from locked where n.id = locked.id
   returning n.id, n.name`
 
-/** Returns dead nodes that may still hold runs. */
+/** Returns dead nodes that may still lease runs. */
 export const unburiedNodes = () =>
   sql<{ id: string }>`select id from node where dead_at is not null and buried_at is null`
 
-/** Records that these nodes hold no more runs, so that they are not checked again. */
+/** Records that these nodes lease no more runs, so that they are not checked again. */
 export const buryNodes = (ids: readonly string[]) => sql`
   update node set buried_at = now() where id = any(${list(ids, (id) => id)}::uuid[]) and dead_at is not null`
 
-/** A run held by a node that was declared dead. */
+/** A run leased to a node that was declared dead. */
 export interface LostRun {
   readonly runId: string
   readonly taskId: string
@@ -115,7 +115,7 @@ const begunAt = part`
   case when n.beat_at >= greatest(a.claimed_at, a.wake_at, a.scheduled_for) + ${SURELY_BEGUN_MS}::integer * interval '1 millisecond'
        then greatest(a.claimed_at, a.wake_at, a.scheduled_for) end`
 
-/** Returns runs held by dead nodes. There is no index by worker: deaths are rare, runs are not. */
+/** Returns runs leased to dead nodes. There is no index by worker: deaths are rare, runs are not. */
 export const findLostRuns = ({
   nodes,
   limit,
@@ -142,8 +142,8 @@ export const findLostRuns = ({
     and a.run_id <> all(${list(except, (id) => id)}::uuid[])
   limit ${limit}`
 
-/** A run and the fence under which it is held. */
-export interface HeldRun {
+/** A run and the fence of its lease. */
+export interface LeasedRun {
   readonly runId: string
   readonly fence: number
   /** The side lane to which the run goes if its line has no room; otherwise it returns to its own lane. */
@@ -153,7 +153,7 @@ export interface HeldRun {
 }
 
 /** A run whose attempt was lost, and when that attempt started; without `startedAt`, it may not have started. */
-export interface BegunRun extends HeldRun {
+export interface BegunRun extends LeasedRun {
   readonly startedAt?: number | null
 }
 
@@ -186,7 +186,7 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
 }
 
 /** Returns runs that a worker never started, because it stops or has no room: no attempt was made, so none is counted. */
-export function handBackRuns(runs: readonly HeldRun[]) {
+export function handBackRuns(runs: readonly LeasedRun[]) {
   return sql<{ runId: string }>`
     with before as (
       select a.run_id, a.gate_id, a.queue_gate_id, a.project_id, a.holds_project_place, a.claimed_at, i.side, coalesce(i.moved_to, a.lane) as lane
@@ -214,16 +214,16 @@ export const hasOlderSession = (name: string, before: number) => sql<{ exists: b
   ) as exists`
 
 /**
- * Returns the runs that a node claimed before an instant and still holds. There is no index by worker; running rows have come
+ * Returns the runs that a node claimed before an instant and still leases. There is no index by worker; running rows have come
  * due, so each shard is read from its beginning up to now, and no future rows are read.
  */
-export const heldRuns = ({
+export const leasedRuns = ({
   nodeId,
   claimedBefore,
 }: {
   nodeId: string
   claimedBefore: number
-}) => sql<HeldRun>`
+}) => sql<LeasedRun>`
   select a.run_id as "runId", a.fence
   from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
   cross join lateral (
@@ -232,7 +232,7 @@ export const heldRuns = ({
       and worker_id = ${nodeId} and claimed_at < to_timestamp(${claimedBefore}::float8 / 1000)
   ) a`
 
-/** Deletes nodes that have been dead for a long time and hold no runs. */
+/** Deletes nodes that have been dead for a long time and lease no runs. */
 export const deleteDeadNodes = (olderThanMinutes: number) => sql`
   delete from node n where dead_at < now() - make_interval(mins => ${olderThanMinutes}::integer)
     and not exists (select from agenda where worker_id = n.id)`

@@ -1,4 +1,4 @@
-/** Remote workers: who they are, what they offer, which runs they hold, and the progress of those runs. */
+/** Remote workers: who they are, what they offer, which runs they lease, and the progress of those runs. */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import type { RunKind } from '../../core/run/run.ts'
 import { list, sql } from '../database/sql.ts'
@@ -98,8 +98,8 @@ export const rememberClaim = ({
 }) => sql`
   update remote_worker set claim_id = ${claimId}, claim_runs = ${list(runIds, (run) => run)}::uuid[] where id = ${id}`
 
-/** A run held by a worker, with what is needed to process a report about it. */
-export interface HeldWork {
+/** A run leased to a worker, with what is needed to process a report about it. */
+export interface LeasedRunRow {
   readonly runId: string
   readonly taskId: string
   readonly version: number
@@ -117,20 +117,20 @@ export interface HeldWork {
 }
 
 /** When a worker was given a run, which it then starts at once: no worker is given a run before its instant. */
-export const givenAt = ({ claimedAt, wakeAt, scheduledFor }: HeldWork): number =>
+export const givenAt = ({ claimedAt, wakeAt, scheduledFor }: LeasedRunRow): number =>
   Math.max(claimedAt, wakeAt, scheduledFor)
 
 /** The same for any remote worker, and whether the worker still names the run. */
-export interface RemoteWork extends HeldWork {
+export interface RemoteWork extends LeasedRunRow {
   /** Whether the worker names its runs, and has not named this one for the duration of a lease. */
   readonly isUnnamed: boolean
   /** Whether the worker has named it before. */
   readonly wasNamed: boolean
 }
 
-/** Returns which of the given runs a worker holds; none if it is dead. A worker may not change runs that it does not hold. */
-export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
-  sql<HeldWork>`
+/** Returns which of the given runs a worker leases; none if it is dead. A worker may not change runs that it does not lease. */
+export const runsLeasedTo = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
+  sql<LeasedRunRow>`
   select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", claimed_at as "claimedAt",
          fence, attempt, losses, cancel_at is not null as "isCancelled", cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id, holds_project_place) > 0 as "holdsPlace"
   from agenda
@@ -142,7 +142,7 @@ export const livesRemote = () => sql<{ id: string }>`
   select n.id from node n join remote_worker w on w.id = n.id where n.dead_at is null limit 1`
 
 /**
- * Returns all runs held by remote workers. There is no index by worker; running rows have come due, so each shard is read from
+ * Returns all runs leased to remote workers. There is no index by worker; running rows have come due, so each shard is read from
  * its beginning up to now, and no future rows are read.
  */
 export const workOfRemotes = (leaseMs: number) => sql<RemoteWork>`
@@ -164,24 +164,24 @@ export const workOfRemotes = (leaseMs: number) => sql<RemoteWork>`
   left join named_run m on m.run_id = a."runId" and m.fence = a.fence
   where exists (select from remote_worker w where w.id = a.worker_id)`
 
-/** A run and the fence under which a worker held it. */
-interface Held {
+/** A run and the fence of its lease. */
+interface Lease {
   readonly runId: string
   readonly fence: number
 }
 
 /** The stored result of an attempt. */
-export interface StoredAttempt extends Held {
+export interface StoredAttempt extends Lease {
   readonly outcome: string
   readonly output: unknown
   readonly errorCode: string | null
 }
 
 /** Returns the stored results of those of the given attempts that belonged to the worker. */
-export const storedAmong = ({ workerId, held }: { workerId: string; held: readonly Held[] }) =>
+export const storedAmong = ({ workerId, leases }: { workerId: string; leases: readonly Lease[] }) =>
   sql<StoredAttempt>`
   with asked as materialized (
-    select * from unnest(${list(held, (h) => h.runId)}::uuid[], ${list(held, (h) => h.fence)}::integer[]) as i(run_id, fence)
+    select * from unnest(${list(leases, (l) => l.runId)}::uuid[], ${list(leases, (l) => l.fence)}::integer[]) as i(run_id, fence)
   )
   select i.run_id as "runId", i.fence, e.outcome, e.output, e.error ->> 'code' as "errorCode"
   from asked i
@@ -200,15 +200,15 @@ export interface Progress {
   readonly message: string | null
 }
 
-export const saveProgress = (reports: readonly (Held & Progress)[]) => sql`
+export const saveProgress = (reports: readonly (Lease & Progress)[]) => sql`
   insert into progress (run_id, fence, fraction, message)
   select * from unnest(${list(reports, (r) => r.runId)}::uuid[], ${list(reports, (r) => r.fence)}::integer[],
                        ${list(reports, (r) => r.fraction)}::real[], ${list(reports, (r) => r.message)}::text[])
   on conflict (run_id) do update
   set fence = excluded.fence, fraction = excluded.fraction, message = excluded.message, at = clock_timestamp()`
 
-/** Returns the progress of the attempt that holds a run under this fence. */
-export const progressOf = ({ runId, fence }: Held) => sql<Progress & { readonly at: number }>`
+/** Returns the progress of the attempt that leases a run under this fence. */
+export const progressOf = ({ runId, fence }: Lease) => sql<Progress & { readonly at: number }>`
   select fraction, message, at from progress where run_id = ${runId} and fence = ${fence}`
 
 /** Deletes progress that is no longer needed: its run has ended, or it was not updated for a day. */

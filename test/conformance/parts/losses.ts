@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { ClaimedRun } from '../../../src/core/run/claim.ts'
 import { endPlainRuns, endRuns, retryRuns } from '../../../src/store/agenda/outcomes.ts'
 import { sql } from '../../../src/store/database/sql.ts'
-import { declareDead, handBackRuns, heldRuns, reclaimRuns } from '../../../src/store/nodes/nodes.ts'
+import { declareDead, handBackRuns, leasedRuns, reclaimRuns } from '../../../src/store/nodes/nodes.ts'
 import { endedRow, liveRow } from '../../support/agenda.ts'
 import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
 
@@ -111,7 +111,7 @@ export function losses({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, f
       const workerId = await aWorker()
       await take({ workerId, lanes: [lane.id], limit: 10 })
 
-      const unheard = await db.run(heldRuns({ nodeId: workerId, claimedBefore: Date.now() + 60_000 }))
+      const unheard = await db.run(leasedRuns({ nodeId: workerId, claimedBefore: Date.now() + 60_000 }))
       await db.run(handBackRuns(unheard))
       await rig.settled()
 

@@ -13,7 +13,12 @@ import { requireQueue } from '../../../operations/access/require.ts'
 import type { Context } from '../../../operations/context.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
 
-import type { RemoteHeld, RemoteRun, RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
+import type {
+  RemoteLease,
+  RemoteRun,
+  RemoteWorker,
+  RemoteWorkers,
+} from '../../../transport/remote-workers.ts'
 
 import type { App } from '../../app.ts'
 import { onceClosed } from '../../http/once-closed.ts'
@@ -146,7 +151,7 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
     async (request) => {
       const { attempt } = request
       const logs = request.body.runs.map(({ lines, ...held }) => ({ ...held, lines: linesFrom(lines) }))
-      const isOther = ({ runId, fence }: RemoteHeld) => runId !== attempt?.runId || fence !== attempt.fence
+      const isOther = ({ runId, fence }: RemoteLease) => runId !== attempt?.runId || fence !== attempt.fence
       if (attempt && logs.some(isOther))
         throw new Refusal('forbidden', 'The token of an attempt is valid only for the log of this attempt.')
       return { lost: [...(await remoteWorkers.log(workerFrom(request), logs))] }

@@ -25,7 +25,7 @@ export const eachOnce = <Item extends { readonly runId: string }>(items: readonl
 export const ONCE = 'must name each run once'
 
 const Fence = z.int().min(1).max(2_147_483_647)
-const Held = { runId: Uuid, fence: Fence.describe('The fence that was returned with the run.') }
+const Lease = { runId: Uuid, fence: Fence.describe('The fence that was returned with the run.') }
 
 const Commands = z.array(Command).max(MAX_COMMANDS).refine(unique, 'must name each command once')
 
@@ -204,7 +204,7 @@ const Progress = z
 export const BeatWorker = z
   .strictObject({
     runs: z
-      .array(z.strictObject({ ...Held, progress: Progress.optional() }))
+      .array(z.strictObject({ ...Lease, progress: Progress.optional() }))
       .max(MAX_RUNS_A_REQUEST)
       .refine(eachOnce, ONCE)
       .optional()
@@ -250,7 +250,7 @@ const FirstLine = z
 export const LogRuns = z
   .strictObject({
     runs: z
-      .array(z.strictObject({ ...Held, first: FirstLine, lines: LogLines.min(1) }))
+      .array(z.strictObject({ ...Lease, first: FirstLine, lines: LogLines.min(1) }))
       .min(1)
       .max(MAX_RUNS_A_REQUEST)
       .refine(eachOnce, ONCE),
@@ -275,7 +275,7 @@ export const linesFrom = (lines: z.output<typeof LogLines>): RemoteLine[] =>
   }))
 
 export const Report = z.strictObject({
-  ...Held,
+  ...Lease,
   outcome: z
     .enum(['completed', 'failed', 'timed_out', 'cancelled', 'lost'])
     .describe(
@@ -335,7 +335,7 @@ export const Receipts = z.object({ runs: z.array(Receipt) }).meta({ id: 'Receipt
 
 export const ReturnRuns = z
   .strictObject({
-    runs: z.array(z.strictObject(Held)).min(1).max(MAX_RUNS_A_REQUEST).refine(eachOnce, ONCE),
+    runs: z.array(z.strictObject(Lease)).min(1).max(MAX_RUNS_A_REQUEST).refine(eachOnce, ONCE),
   })
   .meta({ id: 'ReturnRuns' })
 

@@ -1,22 +1,22 @@
 /** The runs leased to a remote worker. It can change only these, and only with the fence of the lease. */
 import type { ClaimedRun } from '../core/run/claim.ts'
 import type { Queryable } from '../store/database/database.ts'
-import { type HeldWork, workHeldBy } from '../store/nodes/remote-workers.ts'
+import { type LeasedRunRow, runsLeasedTo } from '../store/nodes/remote-workers.ts'
 import type { Definitions } from '../transport/definitions.ts'
-import type { RemoteHeld, RemoteWorker } from '../transport/remote-workers.ts'
+import type { RemoteLease, RemoteWorker } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'
 
 /** Returns those of the named runs that are leased to the worker, keyed by the object that names them. */
-export async function heldBy<T extends RemoteHeld>(
+export async function leasedAmong<T extends RemoteLease>(
   db: Queryable,
   worker: RemoteWorker,
   named: readonly T[],
-): Promise<Map<T, HeldWork>> {
+): Promise<Map<T, LeasedRunRow>> {
   const runIds = named.map(({ runId }) => runId)
-  const rows = await db.run(workHeldBy({ workerId: worker.id, runIds }))
+  const rows = await db.run(runsLeasedTo({ workerId: worker.id, runIds }))
   const byId = new Map(rows.map((row) => [row.runId, row]))
   return new Map(
-    named.flatMap((run): [T, HeldWork][] => {
+    named.flatMap((run): [T, LeasedRunRow][] => {
       const row = byId.get(run.runId)
       return row?.fence === run.fence ? [[run, row]] : []
     }),
