@@ -7,10 +7,10 @@ import { type KeptDefinition, planOf } from '../core/task/task.ts'
 import { rateGapMs } from '../core/values/rate.ts'
 import { inTurns } from '../runtime/turns.ts'
 import {
+  type BackfillProgress,
   type BackfillRun,
   insertBackfillRuns,
   type LockedBackfill,
-  type Progress,
   unfilled,
 } from '../store/backfills/backfills.ts'
 import type { Queryable } from '../store/database/database.ts'
@@ -37,7 +37,7 @@ export async function writeSlice(
   tx: Queryable,
   { backfill, definition, room }: Slice,
   hints: DueHint[],
-): Promise<Progress> {
+): Promise<BackfillProgress> {
   const { taskId, projectId, force, now } = backfill
   const limit = room + EXAMINED_BEYOND
   const examined = await inTurns(nextOfRange(planOf(definition), backfill, limit))

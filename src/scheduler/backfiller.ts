@@ -1,11 +1,11 @@
 import { LoopService } from '../runtime/loop-service.ts'
 import {
+  type BackfillProgress,
   endBackfill,
   findBackfills,
   type LockedBackfill,
   liveRuns,
   lockBackfill,
-  type Progress,
   saveBackfill,
 } from '../store/backfills/backfills.ts'
 import { type Database, isRefused, type Queryable } from '../store/database/database.ts'
@@ -91,7 +91,7 @@ export class Backfiller extends LoopService {
   }
 
   /** Writes the next slice if there is room for one; returns null if the backfill has ended. */
-  async #goOn(tx: Queryable, backfill: LockedBackfill, hints: DueHint[]): Promise<Progress | null> {
+  async #goOn(tx: Queryable, backfill: LockedBackfill, hints: DueHint[]): Promise<BackfillProgress | null> {
     const { taskId, number, version, now, isWritten } = backfill
     const [live] = await tx.run(liveRuns({ taskId, number }))
     const { own, active } = live as { own: number; active: number }

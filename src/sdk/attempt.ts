@@ -104,7 +104,7 @@ export interface AttemptOptions {
   onThrown(error: unknown): void
 }
 
-interface Progress {
+interface AttemptProgress {
   readonly fraction: number | null
   readonly message: string | null
 }
@@ -126,7 +126,7 @@ export class Attempt {
   #isDisowned = false
   /** The handler has ended, so stopping has no effect any more. */
   #isSettled = false
-  #progress: Progress | undefined
+  #progress: AttemptProgress | undefined
   #abandon: (() => void) | undefined
   #abandonTimer: NodeJS.Timeout | undefined
   #end: () => void = () => {}
@@ -154,7 +154,7 @@ export class Attempt {
   }
 
   /** Returns the identity of the run for a heartbeat, with its progress if it changed since the last call. */
-  status(): { runId: string; fence: number; progress?: Progress } {
+  status(): { runId: string; fence: number; progress?: AttemptProgress } {
     const { runId, fence } = this.#options
     const progress = this.#progress
     this.#progress = undefined
@@ -162,7 +162,7 @@ export class Attempt {
     return progress ? { runId, fence, progress } : { runId, fence }
   }
 
-  #told: Progress | undefined
+  #told: AttemptProgress | undefined
 
   /** The last status was not received, so its progress is sent again. */
   tellAgain(): void {

@@ -31,6 +31,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Database } from '../../store/database/database.ts'
 import {
   type DeliveryGap,
+  type DeliveryProgress,
   type DeliverySettings,
   type LeasedSubscription,
   releaseSubscription,
@@ -363,16 +364,14 @@ export class Delivery {
     this.#isSaving = false
   }
 
-  async #write(
-    progress: Omit<Parameters<typeof saveDelivered>[0], 'id' | 'fence' | 'leaseMs' | 'gap'>,
-  ): Promise<void> {
+  async #write(progress: Omit<DeliveryProgress, 'id' | 'fence' | 'leaseMs' | 'gap'>): Promise<void> {
     const { db, subscription, leaseMs } = this.#options
     const { id, fence } = subscription
     const askedAt = performance.now()
-    const [held] = await db.run(saveDelivered({ id, fence, leaseMs, gap: this.#gap, ...progress }))
+    const [settings] = await db.run(saveDelivered({ id, fence, leaseMs, gap: this.#gap, ...progress }))
     // If the source has changed, delivery starts again.
-    if (!held || sourceOf(held.filter) !== sourceOf(this.#settings.filter)) throw new LeaseLost()
-    this.#settings = held
+    if (!settings || sourceOf(settings.filter) !== sourceOf(this.#settings.filter)) throw new LeaseLost()
+    this.#settings = settings
     this.#leasedUntil = askedAt + leaseMs
   }
 

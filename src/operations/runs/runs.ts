@@ -9,7 +9,7 @@ import { type AttemptRow, earlierAttempts } from '../../store/history/attempts.t
 import { settleDeadLetters } from '../../store/history/dead-letters.ts'
 import type { RunPosition } from '../../store/history/run-search.ts'
 import { type RunRow, retriesOf, runById } from '../../store/history/runs.ts'
-import { type Progress, progressOf } from '../../store/nodes/remote-workers.ts'
+import { type AttemptProgress, progressOf } from '../../store/nodes/remote-workers.ts'
 import { readWholeDefinitions } from '../../store/tasks/read-definitions.ts'
 import { readOverrides } from '../../store/tasks/run-overrides.ts'
 import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/tasks/task-statements.ts'
@@ -31,7 +31,7 @@ export interface RunWithAttempts {
   readonly attempts: readonly AttemptRow[]
   readonly retriedAs: readonly string[]
   /** The progress that the attempt in progress reports. */
-  readonly progress: (Progress & { readonly at: number }) | null
+  readonly progress: (AttemptProgress & { readonly at: number }) | null
 }
 
 const MAX_RETRIES_SHOWN = 20

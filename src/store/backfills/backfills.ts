@@ -205,7 +205,7 @@ export const insertBackfillRuns = (runs: readonly BackfillRun[], place: Backfill
     as i(run_id, at_ms, wake_ms)`
 
 /** Progress of a backfill. */
-export interface Progress {
+export interface BackfillProgress {
   readonly id: string
   readonly position: number | null
   readonly started: number
@@ -216,7 +216,7 @@ export interface Progress {
 }
 
 /** Stores the progress of a locked backfill. */
-export const saveBackfill = (p: Progress) => sql`
+export const saveBackfill = (p: BackfillProgress) => sql`
   update backfill set position = to_timestamp(${p.position}::float8 / 1000), started = ${p.started}, passed_over = ${p.passedOver},
     is_written = ${p.isWritten}, next_at = to_timestamp(${p.nextAt}::float8 / 1000), look_at = to_timestamp(${p.lookAt}::float8 / 1000)
   where id = ${p.id} and state = 'running'`

@@ -214,7 +214,7 @@ export const leaseSubscriptions = ({
             give_up_after_ms as "giveUpAfterMs", held, gap`
 
 /** What was delivered since progress was last stored. */
-export interface Progress {
+export interface DeliveryProgress {
   readonly id: string
   readonly fence: number
   /** Position up to which everything was delivered; null to leave it unchanged. */
@@ -244,7 +244,7 @@ export const saveDelivered = ({
   isFailing,
   gap,
   leaseMs,
-}: Progress) => sql<DeliverySettings>`
+}: DeliveryProgress) => sql<DeliverySettings>`
   update subscription set position = coalesce(${position}, position), delivered = delivered + ${delivered}::integer,
     last_event_id = coalesce(${lastEvent?.id ?? null}, last_event_id),
     last_event_at = coalesce(to_timestamp(${lastEvent?.at ?? null}::float8 / 1000), last_event_at),

@@ -194,13 +194,13 @@ export const storedAmong = ({ workerId, leases }: { workerId: string; leases: re
   ) e`
 
 /** The progress that an attempt reports. */
-export interface Progress {
+export interface AttemptProgress {
   /** From 0 to 1; null if only a message was given. */
   readonly fraction: number | null
   readonly message: string | null
 }
 
-export const saveProgress = (reports: readonly (Lease & Progress)[]) => sql`
+export const saveProgress = (reports: readonly (Lease & AttemptProgress)[]) => sql`
   insert into progress (run_id, fence, fraction, message)
   select * from unnest(${list(reports, (r) => r.runId)}::uuid[], ${list(reports, (r) => r.fence)}::integer[],
                        ${list(reports, (r) => r.fraction)}::real[], ${list(reports, (r) => r.message)}::text[])
@@ -208,7 +208,7 @@ export const saveProgress = (reports: readonly (Lease & Progress)[]) => sql`
   set fence = excluded.fence, fraction = excluded.fraction, message = excluded.message, at = clock_timestamp()`
 
 /** Returns the progress of the attempt that leases a run under this fence. */
-export const progressOf = ({ runId, fence }: Lease) => sql<Progress & { readonly at: number }>`
+export const progressOf = ({ runId, fence }: Lease) => sql<AttemptProgress & { readonly at: number }>`
   select fraction, message, at from progress where run_id = ${runId} and fence = ${fence}`
 
 /** Deletes progress that is no longer needed: its run has ended, or it was not updated for a day. */

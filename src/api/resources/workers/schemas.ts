@@ -194,7 +194,7 @@ export const ClaimedRun = z
 
 export const ClaimedRuns = z.object({ runs: z.array(ClaimedRun) }).meta({ id: 'ClaimedRuns' })
 
-const Progress = z
+const AttemptProgress = z
   .strictObject({
     fraction: z.number().min(0).max(1).nullable().optional(),
     message: z.string().max(500).nullable().optional(),
@@ -204,7 +204,7 @@ const Progress = z
 export const BeatWorker = z
   .strictObject({
     runs: z
-      .array(z.strictObject({ ...Lease, progress: Progress.optional() }))
+      .array(z.strictObject({ ...Lease, progress: AttemptProgress.optional() }))
       .max(MAX_RUNS_A_REQUEST)
       .refine(eachOnce, ONCE)
       .optional()
