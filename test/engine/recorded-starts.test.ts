@@ -130,6 +130,26 @@ test('a failed attempt that started early because the clock was set back is reco
   expect((await started('attempt', runId))?.startedAt).toBeLessThan(dueAt - 300)
 })
 
+test.each([
+  ['a plain end', (ending: PlainEnding & Ending) => db.run(endPlainRuns([ending]))],
+  ['an end', (ending: PlainEnding & Ending) => db.run(endRuns([ending]))],
+  [
+    'a retry and an end',
+    async (ending: PlainEnding & Ending) => {
+      const failed = { outcome: 'failed', output: null, error: null, retryAt: ending.endedAt } as const
+      await db.run(retryRuns([{ ...ending, ...failed }]))
+      await db.run(sql`update agenda set state = 'running' where run_id = ${ending.runId}`)
+      await db.run(endRuns([{ ...ending, startedAt: ending.startedAt + 5_000 }]))
+    },
+  ],
+])('the lateness that %s records is exact to the millisecond', async (_, end) => {
+  const { runId, dueAt } = await aClaimedRun()
+
+  await end({ ...completed(runId, 1), startedAt: dueAt + 1_001, endedAt: Date.now() })
+
+  expect(await started('run', runId)).toMatchObject({ lateMs: 1_001 })
+})
+
 test('a clock that is behind the database clock changes no recorded start', async () => {
   const { runId, dueAt } = await aClaimedRun()
 

@@ -3,9 +3,9 @@
 import { LATE_END_MS } from '../../core/run/frontier.ts'
 import type { AttemptOutcome } from '../../core/run/run.ts'
 import type { Assurance } from '../../runtime/clock.ts'
-import { behind, CERTAIN } from '../database/assured.ts'
+import { assured, behind, CERTAIN } from '../database/assured.ts'
 import { leftAlone } from '../database/left-alone.ts'
-import { jsonList, list, part, reading, sql } from '../database/sql.ts'
+import { jsonList, list, type Part, part, reading, sql } from '../database/sql.ts'
 import { freedBy, freedPlaces } from '../queues/gates.ts'
 import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
@@ -56,6 +56,16 @@ export function outcomeText(value: unknown): OutcomeText | null {
 /** JSON for a jsonb column. */
 const json = (value: unknown): string | null => outcomeText(value)?.json ?? null
 
+/**
+ * The lateness of a run whose attempt started at an instant, in whole milliseconds, unless an earlier attempt has stored it. The
+ * epoch of an interval is a number of seconds that is not exact, so it is rounded to microseconds first: 1.001 s would be
+ * 1000 ms otherwise.
+ */
+const lateness = (startedAt: Part, jitterMs: Part) =>
+  part`coalesce(late_ms, floor(round(date_part('epoch', ${startedAt} - scheduled_for) * 1000000) / 1000) - ${jitterMs})`
+const JITTER = part`coalesce(jitter_ms, 0)`
+const NO_JITTER = part`0`
+
 /** The end of a run that completed. */
 export type PlainEnding = Pick<Ending, 'runId' | 'fence' | 'output'> & {
   readonly startedAt: number
@@ -98,13 +108,13 @@ const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => s
       and i.ended_ms >= (select date_part('epoch', statement_timestamp()) * 1000 - ${LATE_END_MS}::integer)
     returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.ordinal_base, a.fence, a.late_ms, a.attempt,
               a.losses, a.kind, i.output,
-              i.started_ms + case when i.started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
-              i.ended_ms + case when i.ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms
+              ${assured(part`i.started_ms`)} as started_ms, ${assured(part`i.ended_ms`)} as ended_ms
   ), history as (
     insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence, late_ms,
                      attempt, losses, kind, state, outcome, output)
     select run_id, task_id, project_id, worker_id, scheduled_for, to_timestamp(started_ms / 1000),
-           to_timestamp(greatest(started_ms, ended_ms) / 1000), version, ordinal, ordinal_base, fence, coalesce(late_ms, floor(date_part('epoch', to_timestamp(started_ms / 1000) - scheduled_for) * 1000)), attempt, losses, kind,
+           to_timestamp(greatest(started_ms, ended_ms) / 1000), version, ordinal, ordinal_base, fence,
+           ${lateness(part`to_timestamp(started_ms / 1000)`, NO_JITTER)}, attempt, losses, kind,
            'completed', 'completed', output
     from ended
     returning run_id
@@ -135,8 +145,7 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
         ${list(endings, (e) => e.nextRunId)}::uuid[])
         as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, next_run_id)
       cross join lateral (
-        select i.started_ms + case when i.started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
-               i.ended_ms + case when i.ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms
+        select ${assured(part`i.started_ms`)} as started_ms, ${assured(part`i.ended_ms`)} as ended_ms
       ) c
       where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running' and (select count(*) from chained) >= 0
       returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
@@ -155,7 +164,7 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
       insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence, late_ms,
                        attempt, losses, kind, state, outcome, output, error)
       select run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence,
-             coalesce(late_ms, floor(date_part('epoch', started_at - scheduled_for) * 1000) - coalesce(jitter_ms, 0)), attempt, losses, kind, end_state, outcome,
+             ${lateness(part`started_at`, JITTER)}, attempt, losses, kind, end_state, outcome,
              output, error
       from ended
     ), noted as (
@@ -198,9 +207,8 @@ export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERT
         ${jsonList(retries, (r) => json(r.output))}::jsonb[], ${jsonList(retries, (r) => json(r.error))}::jsonb[])
         as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
     ), input as materialized (
-      select run_id, fence, outcome, started_ms + case when started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
-             ended_ms + case when ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms,
-             retry_ms + case when retry_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as retry_ms, output, error
+      select run_id, fence, outcome, ${assured(part`started_ms`)} as started_ms, ${assured(part`ended_ms`)} as ended_ms,
+             ${assured(part`retry_ms`)} as retry_ms, output, error
       from given
     ), before as (
       select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id, a.queue_gate_id, a.project_id, a.holds_project_place
@@ -209,7 +217,8 @@ export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERT
       for update of a
     ), waiting as (
       update agenda a set state = 'retrying', wake_at = to_timestamp(i.retry_ms / 1000), worker_id = null, claimed_at = null,
-        gate_id = null, queue_gate_id = null, holds_project_place = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000) - coalesce(a.jitter_ms, 0))
+        gate_id = null, queue_gate_id = null, holds_project_place = null,
+        late_ms = ${lateness(part`to_timestamp(i.started_ms / 1000)`, JITTER)}
       from input i
       where a.run_id = i.run_id and a.run_id in (select run_id from before)
       returning a.run_id, a.shard

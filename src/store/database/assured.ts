@@ -1,6 +1,6 @@
 /** Instants that a node took from its estimate of the database's clock; they are corrected by that clock when they are written. */
 import type { Assurance } from '../../runtime/clock.ts'
-import { part } from './sql.ts'
+import { type Part, part } from './sql.ts'
 
 /** For instants that came from the database or from a test: there is nothing to correct. */
 export const CERTAIN: Assurance = { now: 0, until: Number.MAX_SAFE_INTEGER }
@@ -12,3 +12,7 @@ export const CERTAIN: Assurance = { now: 0, until: Number.MAX_SAFE_INTEGER }
 export const behind = ({ now, until }: Assurance) => part`behind as materialized (
     select least(0, date_part('epoch', clock_timestamp()) * 1000 - ${now}::float8) as ms, ${until}::float8 as assured_ms
   )`
+
+/** An instant of the node, in milliseconds, corrected by what `behind` says. */
+export const assured = (ms: Part) =>
+  part`${ms} + case when ${ms} > (select assured_ms from behind) then (select ms from behind) else 0 end`
