@@ -1,8 +1,8 @@
 /** Catching up after an outage: writing catch-up rows, and reading them separately so that runs on time never wait for it. */
 import { type CatchUpOccurrence, misfired } from '../../core/policy/misfire.ts'
-import { list, part, reading, sql } from '../database/sql.ts'
+import { list, type Part, part, reading, sql } from '../database/sql.ts'
 import type { DueRow, FireRequest, FireResult } from './agenda.ts'
-import { ownedShards } from './fire-parts.ts'
+import { insertedNext, ownedShards } from './fire-parts.ts'
 
 /** A missed occurrence that will still run, with its run. */
 export interface CatchUpRun extends CatchUpOccurrence {
@@ -27,10 +27,53 @@ export const CATCH_UP_PRIORITY = 10_000
  */
 const BEHIND_CATCH_UP = 15_000
 
+/** A catch-up run, the row that it follows from, and how many runs of that row precede it. */
+interface FollowingRun extends CatchUpRun {
+  readonly rowId: string
+  readonly n: number
+}
+
+const catchUpRunsOf = (rowId: string, runs: readonly CatchUpRun[]): FollowingRun[] =>
+  runs.map((run, n) => ({ ...run, rowId, n }))
+
+/**
+ * `own`: the lanes of the rows of `of` that have a lane for catch-up runs, which is created if it does not exist. Runs with a
+ * key or a handler stay in their lane, where slots are counted and remote workers claim; there, their priority puts them last.
+ * The rows have the columns `lane` and `catchup_lane`.
+ */
+export const catchUpLanes = (of: Part): Part => part`own as materialized (
+    select distinct g.lane, g.catchup_lane, l.project_id, l.queue, l.labels, l.strict
+    from ${of} g join lane l on l.id = g.lane and l.handler is null
+  ), made as (
+    insert into lane (id, project_id, queue, labels, strict, catchup)
+    select catchup_lane, project_id, queue, labels, strict, true from own
+    on conflict do nothing
+  )`
+
+/** Inserts the catch-up runs of the rows of `of`, in the lanes of `catchUpLanes`. */
+const catchUpRows = ({
+  of,
+  runs,
+}: {
+  readonly of: Part
+  readonly runs: readonly FollowingRun[]
+}): Part => part`
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
+    select i.run_id, g.task_id, g.project_id, g.shard, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000), i.jitter_ms, g.version,
+           part_of_count(counted.n), base_of_count(counted.n), 'catchup', coalesce(o.catchup_lane, g.lane),
+           least(g.priority, ${CATCH_UP_PRIORITY}::integer) + ${CATCH_UP_PRIORITY}::integer
+    from unnest(
+      ${list(runs, (r) => r.rowId)}::uuid[], ${list(runs, (r) => r.n)}::integer[], ${list(runs, (r) => r.runId)}::uuid[],
+      ${list(runs, (r) => r.at)}::float8[], ${list(runs, (r) => r.wakeAt)}::float8[],
+      ${list(runs, (r) => r.jitterMs ?? null)}::integer[]) as i(row_id, n, run_id, at_ms, wake_ms, jitter_ms)
+    join ${of} g on g.run_id = i.row_id
+    cross join lateral (select count_of(g.ordinal_base, g.ordinal) + i.n as n) counted
+    left join own o on o.lane = g.lane and o.catchup_lane = g.catchup_lane
+    on conflict on constraint agenda_occurrence_is_unique do nothing`
+
 /**
  * Replaces a missed row, in one statement, by a row for each occurrence that will still run, one history row that covers the
- * others, and the row of the next occurrence. Runs with a key or a handler stay in their lane, where slots are counted and
- * remote workers claim; there, their priority puts them last.
+ * others, and the row of the next occurrence.
  */
 export const replaceMissed = ({ nodeId, shards, firings }: FireRequest) => sql<FireResult>`
   with ${ownedShards({ nodeId, shards })}, asked as materialized (
@@ -46,33 +89,17 @@ export const replaceMissed = ({ nodeId, shards, firings }: FireRequest) => sql<F
     delete from agenda a using asked i
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled' and i.shard in (select id from owned)
     returning a.*, i.catchup_count, i.has_failed, i.catchup_lane, i.skip_id, i.until_ms, i.count, i.next_run_id, i.next_ms, i.is_last, i.next_jitter_ms
-  ), lanes as (
-    insert into lane (id, project_id, queue, labels, strict, catchup)
-    select distinct g.catchup_lane, l.project_id, l.queue, l.labels, l.strict, true
-    from gone g join lane l on l.id = g.lane and l.handler is null where g.catchup_count > 0
-    on conflict do nothing
-  ), catch_up as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
-    select i.run_id, g.task_id, g.project_id, g.shard, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000), i.jitter_ms, g.version,
-           part_of_count(counted.n), base_of_count(counted.n), 'catchup', case when l.id is null then g.lane else g.catchup_lane end,
-           least(g.priority, ${CATCH_UP_PRIORITY}::integer) + ${CATCH_UP_PRIORITY}::integer
-    from unnest(
-      ${list(catchUpRunsOf(firings), (r) => r.missed)}::uuid[], ${list(catchUpRunsOf(firings), (r) => r.n)}::integer[], ${list(catchUpRunsOf(firings), (r) => r.runId)}::uuid[],
-      ${list(catchUpRunsOf(firings), (r) => r.at)}::float8[], ${list(catchUpRunsOf(firings), (r) => r.wakeAt)}::float8[],
-      ${list(catchUpRunsOf(firings), (r) => r.jitterMs ?? null)}::integer[]) as i(missed, n, run_id, at_ms, wake_ms, jitter_ms)
-    join gone g on g.run_id = i.missed
-    cross join lateral (select count_of(g.ordinal_base, g.ordinal) + i.n as n) counted
-    left join lane l on l.id = g.lane and l.handler is null
-    on conflict on constraint agenda_occurrence_is_unique do nothing
-  ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
-    select next_run_id, task_id, project_id, shard, to_timestamp((next_ms + coalesce(next_jitter_ms, 0)) / 1000), to_timestamp(next_ms / 1000),
-           next_jitter_ms, version,
-           part_of_count(counted.n), base_of_count(counted.n), lane, priority, delay_ms
-    from gone cross join lateral (select count_of(ordinal_base, ordinal) + catchup_count as n) counted
-    where next_run_id is not null and not is_last
-    on conflict on constraint agenda_occurrence_is_unique do nothing
-  ), history as (
+  ), ${catchUpLanes(part`(select * from gone where catchup_count > 0)`)}, catch_up as (
+    ${catchUpRows({
+      of: part`gone`,
+      runs: firings.flatMap(({ row, decision }) => catchUpRunsOf(row.runId, decision.catchUp?.runs ?? [])),
+    })}
+  ), ${insertedNext({
+    from: part`gone i cross join lateral (
+      select i.task_id, i.project_id, i.shard, i.version, count_of(i.ordinal_base, i.ordinal) + i.catchup_count as count, i.lane, i.priority, i.delay_ms
+    ) p`,
+    unless: part`i.is_last`,
+  })}, history as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, kind, state,
                      reason, error)
     select skip_id, task_id, project_id, scheduled_for, clock_timestamp(), to_timestamp(until_ms / 1000), count, version, ordinal, ordinal_base, kind,
@@ -98,41 +125,14 @@ export interface CatchUpRuns {
   readonly runs: readonly CatchUpRun[]
 }
 
-/**
- * `catchup_lane`: the lane for catch-up runs of `lane`, created if it does not exist. Runs with a key or a handler stay in their
- * own lane.
- */
-export const catchUpLane = ({
-  lane,
-  catchUpLane,
-}: Pick<CatchUpRuns, 'lane' | 'catchUpLane'>) => part`own as materialized (
-    select project_id, queue, labels, strict from lane where id = ${lane}::bigint and handler is null
-  ), made as (
-    insert into lane (id, project_id, queue, labels, strict, catchup)
-    select ${catchUpLane}::bigint, project_id, queue, labels, strict, true from own
-    on conflict do nothing
-  ), catchup_lane as (
-    select case when exists (select from own) then ${catchUpLane}::bigint else ${lane}::bigint end as id
-  )`
-
 /** Inserts catch-up rows because of a change of their task, in the same lanes as `replaceMissed`. */
 export const insertCatchUpRuns = (it: CatchUpRuns) => sql`
-  with ${catchUpLane(it)}
-  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
-  select i.run_id, ${it.taskId}::uuid, ${it.projectId}::uuid, ${it.shard}::smallint, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000),
-         i.jitter_ms, ${it.version}::integer, part_of_count(${it.ordinal}::bigint + i.n - 1), base_of_count(${it.ordinal}::bigint + i.n - 1), 'catchup',
-         (select id from catchup_lane),
-         least(${it.priority}::integer, ${CATCH_UP_PRIORITY}::integer) + ${CATCH_UP_PRIORITY}::integer
-  from unnest(
-    ${list(it.runs, (r) => r.runId)}::uuid[], ${list(it.runs, (r) => r.at)}::float8[], ${list(it.runs, (r) => r.wakeAt)}::float8[],
-    ${list(it.runs, (r) => r.jitterMs ?? null)}::integer[]) with ordinality as i(run_id, at_ms, wake_ms, jitter_ms, n)
-  on conflict on constraint agenda_occurrence_is_unique do nothing`
-
-function catchUpRunsOf(firings: FireRequest['firings']) {
-  return firings.flatMap(({ row, decision }) =>
-    (decision.catchUp?.runs ?? []).map((occurrence, n) => ({ ...occurrence, n, missed: row.runId })),
-  )
-}
+  with given as materialized (
+    select ${it.taskId}::uuid as run_id, ${it.taskId}::uuid as task_id, ${it.projectId}::uuid as project_id, ${it.shard}::smallint as shard,
+           ${it.version}::integer as version, part_of_count(${it.ordinal}::bigint) as ordinal, base_of_count(${it.ordinal}::bigint) as ordinal_base,
+           ${it.lane}::bigint as lane, ${it.catchUpLane}::bigint as catchup_lane, ${it.priority}::integer as priority
+  ), ${catchUpLanes(part`given`)}
+  ${catchUpRows({ of: part`given`, runs: catchUpRunsOf(it.taskId, it.runs) })}`
 
 /** When the previous catch-up run of a task started. */
 export interface CatchUpStart {

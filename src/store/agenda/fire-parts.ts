@@ -37,27 +37,37 @@ export const decidedColumns = (firings: Firings) => part`
       ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[], ${list(firings, (f) => f.decision.runForJitterMs ?? null)}::integer[]`
 
 /**
- * `next`: the row of the next occurrence of each fired task. `decided` names the rows with the decisions, `fired` the rows that
- * run or wait; skipped rows are in `dropped`. A skipped occurrence does not count towards the ordinal, and a chain continues
- * when its run ends.
+ * `next`: rows of next occurrences. `from` provides the decisions as `i`, and as `p` the rows that they follow, with the `count`
+ * of the next row; `unless` tells which of them no row follows.
  */
-export const nextRows = ({
-  decided,
-  fired,
+export const insertedNext = ({
+  from,
+  unless,
 }: {
-  readonly decided: Part
-  readonly fired: Part
+  readonly from: Part
+  readonly unless: Part
 }): Part => part`next as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
     select i.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((i.next_ms + coalesce(i.next_jitter_ms, 0)) / 1000), to_timestamp(i.next_ms / 1000), i.next_jitter_ms,
            p.version, part_of_count(p.count), base_of_count(p.count), p.lane, p.priority, p.delay_ms
-    from ${decided} i
+    from ${from}
+    where i.next_run_id is not null and not ${unless}
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+  )`
+
+/**
+ * `next`: the row of the next occurrence of each fired task. `decided` names the rows with the decisions, `fired` the rows that
+ * run or wait; skipped rows are in `dropped`. A skipped occurrence does not count towards the ordinal, and a chain continues
+ * when its run ends.
+ */
+export const nextRows = ({ decided, fired }: { readonly decided: Part; readonly fired: Part }): Part =>
+  insertedNext({
+    from: part`${decided} i
     join (
       select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal) + 1 as count, lane, priority, delay_ms, true as ran
       from ${fired}
       union all
       select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal), lane, priority, delay_ms, false from dropped
-    ) p on p.run_id = i.run_id
-    where i.next_run_id is not null and not (p.ran and (i.is_last or p.delay_ms is not null))
-    on conflict on constraint agenda_occurrence_is_unique do nothing
-  )`
+    ) p on p.run_id = i.run_id`,
+    unless: part`(p.ran and (i.is_last or p.delay_ms is not null))`,
+  })

@@ -1,7 +1,7 @@
 /** Backfills: the requests, their progress, and the runs they add to the agenda. */
 
 import type { BackfillState } from '../../core/policy/backfill.ts'
-import { catchUpLane } from '../agenda/catch-up.ts'
+import { catchUpLanes } from '../agenda/catch-up.ts'
 import { list, part, sql } from '../database/sql.ts'
 import { dequeued } from '../ready/put.ts'
 
@@ -195,11 +195,13 @@ export interface BackfillPlace {
  * time.
  */
 export const insertBackfillRuns = (runs: readonly BackfillRun[], place: BackfillPlace) => sql`
-  with ${catchUpLane(place)}
+  with given as materialized (
+    select ${place.lane}::bigint as lane, ${place.catchUpLane}::bigint as catchup_lane
+  ), ${catchUpLanes(part`given`)}
   insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane, priority)
   select run_id, ${place.backfill.taskId}::uuid, ${place.backfill.projectId}::uuid, ${place.shard}::smallint, to_timestamp(wake_ms / 1000),
          to_timestamp(at_ms / 1000), ${place.backfill.version}::integer, ${place.backfill.number}::integer, 'backfill',
-         ${place.backfill.number}::bigint, (select id from catchup_lane),
+         ${place.backfill.number}::bigint, (select coalesce(o.catchup_lane, g.lane) from given g left join own o on o.lane = g.lane),
          ${place.priority}::smallint
   from unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.at)}::float8[], ${list(runs, (r) => r.wakeAt)}::float8[])
     as i(run_id, at_ms, wake_ms)`
