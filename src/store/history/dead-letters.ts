@@ -3,7 +3,7 @@
  * that did not complete, latest first; settled ones are recorded in a separate table, because history rows are never updated.
  */
 
-import { list, sql } from '../database/sql.ts'
+import { list, part, sql } from '../database/sql.ts'
 import type { RunPosition } from './run-search.ts'
 
 /** Selects dead letters. */
@@ -36,50 +36,45 @@ export interface DeadLetter {
   readonly isLiving: boolean
 }
 
-/** Returns open dead letters, latest first. */
-export const openDeadLetters = ({
-  projectId,
-  filter,
-  before,
-  limit,
-  maxExamined,
-}: DeadLettersQuery) => sql<DeadLetter>`
-  with failed as materialized (
-    select run_id, ended_at, task_id, error from run
-    where project_id = ${projectId} and state = 'permanently_failed' and state <> 'completed'
+/** The conditions of a row of history that the filter selects, by what the index shows: that it failed permanently, and when. */
+const isFailed = ({ projectId, filter }: Pick<DeadLettersQuery, 'projectId' | 'filter'>) =>
+  part`project_id = ${projectId} and state = 'permanently_failed' and state <> 'completed'
       and ended_at >= coalesce(to_timestamp(${filter.from ?? null}::float8 / 1000), '-infinity')
       and ended_at < coalesce(to_timestamp(${filter.to ?? null}::float8 / 1000), 'infinity')
+      and (${filter.taskId ?? null}::uuid is null or task_id = ${filter.taskId ?? null}::uuid)`
+
+/** The same for one page, which begins after a position. */
+const isOnPage = ({ projectId, filter, before }: DeadLettersQuery) =>
+  part`${isFailed({ projectId, filter })}
       and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
       and (ended_at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
-      and (${filter.taskId ?? null}::uuid is null or task_id = ${filter.taskId ?? null}::uuid)
-      and (${filter.runIds === undefined}::boolean or run_id = any(${list(filter.runIds ?? [], (id) => id)}::uuid[]))
-    order by ended_at desc, run_id desc limit ${maxExamined}
+      and (${filter.runIds === undefined}::boolean or run_id = any(${list(filter.runIds ?? [], (id) => id)}::uuid[]))`
+
+/** The conditions of a failed run `f` that is a dead letter, with the fingerprint of its error as `x`. */
+const isOpen = ({ fingerprint }: DeadLetterFilter) =>
+  part`not exists (select from dead_letter_settled where run_id = f.run_id)
+      and (${fingerprint ?? null}::text is null or x.fingerprint = ${fingerprint ?? null})`
+
+/** Returns open dead letters, latest first. */
+export const openDeadLetters = (query: DeadLettersQuery) => sql<DeadLetter>`
+  with failed as materialized (
+    select run_id, ended_at, task_id, error from run
+    where ${isOnPage(query)}
+    order by ended_at desc, run_id desc limit ${query.maxExamined}
   )
   select f.run_id as id, (extract(epoch from f.ended_at) * 1000000)::bigint as us, f.task_id as "taskId", x.fingerprint,
          t.cancelled_at is null as "isLiving"
   from failed f
   cross join lateral (select error_fingerprint(f.error) as fingerprint) x
   join task t on t.id = f.task_id
-  where not exists (select from dead_letter_settled where run_id = f.run_id)
-    and (${filter.fingerprint ?? null}::text is null or x.fingerprint = ${filter.fingerprint ?? null})
-  order by f.ended_at desc, f.run_id desc limit ${limit}`
+  where ${isOpen(query.filter)}
+  order by f.ended_at desc, f.run_id desc limit ${query.limit}`
 
 /** Returns the last row that a search for dead letters examines, where the next search continues. */
-export const lastExamined = ({
-  projectId,
-  filter,
-  before,
-  maxExamined,
-}: DeadLettersQuery) => sql<RunPosition>`
+export const lastExamined = (query: DeadLettersQuery) => sql<RunPosition>`
   select run_id as id, (extract(epoch from ended_at) * 1000000)::bigint as us from run
-  where project_id = ${projectId} and state = 'permanently_failed' and state <> 'completed'
-    and ended_at >= coalesce(to_timestamp(${filter.from ?? null}::float8 / 1000), '-infinity')
-    and ended_at < coalesce(to_timestamp(${filter.to ?? null}::float8 / 1000), 'infinity')
-    and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
-    and (ended_at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
-    and (${filter.taskId ?? null}::uuid is null or task_id = ${filter.taskId ?? null}::uuid)
-    and (${filter.runIds === undefined}::boolean or run_id = any(${list(filter.runIds ?? [], (id) => id)}::uuid[]))
-  order by ended_at desc, run_id desc offset ${maxExamined}::integer - 1 limit 1`
+  where ${isOnPage(query)}
+  order by ended_at desc, run_id desc offset ${query.maxExamined}::integer - 1 limit 1`
 
 /** What dead letters can be grouped by. */
 export const GROUPINGS = ['error', 'task', 'hour'] as const
@@ -119,18 +114,14 @@ export const groupDeadLetters = ({
 }) => sql<DeadLetterGroup>`
   with failed as materialized (
     select run_id, ended_at, task_id, error from run
-    where project_id = ${projectId} and state = 'permanently_failed' and state <> 'completed'
-      and ended_at >= coalesce(to_timestamp(${filter.from ?? null}::float8 / 1000), '-infinity')
-      and ended_at < coalesce(to_timestamp(${filter.to ?? null}::float8 / 1000), 'infinity')
-      and (${filter.taskId ?? null}::uuid is null or task_id = ${filter.taskId ?? null}::uuid)
+    where ${isFailed({ projectId, filter })}
     order by ended_at desc, run_id desc limit ${maxExamined}
   ), open as (
     select f.*, x.fingerprint,
            case ${by}::text when 'error' then x.fingerprint when 'task' then f.task_id::text
                             else to_char(f.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24":00:00.000Z"') end as key
     from failed f cross join lateral (select error_fingerprint(f.error) as fingerprint) x
-    where not exists (select from dead_letter_settled where run_id = f.run_id)
-      and (${filter.fingerprint ?? null}::text is null or x.fingerprint = ${filter.fingerprint ?? null})
+    where ${isOpen(filter)}
   ), grouped as (
     select key, count(*)::integer as count, count(distinct task_id)::integer as tasks, min(ended_at) as first_at, max(ended_at) as last_at,
            (array_agg(run_id order by ended_at desc, run_id desc))[1] as sample
