@@ -1,6 +1,6 @@
 /** The sources that can be followed, and the statements that find what became visible in them. */
 
-import { isAfter, type Place, type Search } from '../core/run/frontier.ts'
+import { isAfter, type Place } from '../core/run/frontier.ts'
 import type { EventSource, HistoryEvent } from '../core/run/history-event.ts'
 import {
   auditLogBegin,
@@ -12,16 +12,15 @@ import type { Queryable } from '../store/database/database.ts'
 import type { Statement } from '../store/database/sql.ts'
 import {
   circuitEvents,
-  type EndsQuery,
   endedRuns,
   endsBetween,
   endsOfTransactions,
   type FoundPlace,
   lateEnds,
-  type StraysQuery,
 } from '../store/history/ended-runs.ts'
 import { auditLogKept, historyKept, type Kept } from '../store/history/retention.ts'
 import { historyBegin } from '../store/history/run-search.ts'
+import type { EndsQuery, StraysQuery, TransactionsQuery } from '../store/history/visible-rows.ts'
 
 /** The place of an event; for history, also whether it is a circuit event. */
 export type TailPlace = Place & Partial<Pick<FoundPlace, 'isCircuit'>>
@@ -37,9 +36,7 @@ export interface TailSource {
   /** Finds the places of rows whose instant is long before they were stored; null if there are no such rows. */
   late: ((query: StraysQuery & { storedFromUs: number }) => Statement<TailPlace>) | null
   /** Finds the places of rows stored by long transactions. */
-  ofTransactions(
-    query: StraysQuery & { long: NonNullable<Search['long']>; xmax: number },
-  ): Statement<TailPlace>
+  ofTransactions(query: TransactionsQuery): Statement<TailPlace>
   /** Returns the events at some places, in order. */
   eventsAt(tx: Queryable, places: readonly TailPlace[], xmax: number): Promise<HistoryEvent[]>
 }

@@ -4,37 +4,31 @@
  * late.
  */
 import type { RecordedEntry } from '../../core/audit-log/audit-event.ts'
-import type { Place, Search } from '../../core/run/frontier.ts'
-import { list, sql } from '../database/sql.ts'
-import { type EndsQuery, pendingOf, type StraysQuery } from '../history/ended-runs.ts'
+import type { Place } from '../../core/run/frontier.ts'
+import { list, part, sql } from '../database/sql.ts'
+import {
+  type EndsQuery,
+  type Followed,
+  storedBy,
+  type TransactionsQuery,
+  transactionOf,
+  visibleBetween,
+} from '../history/visible-rows.ts'
 import { entryColumns } from './audit-log.ts'
 
+const ENTRY: Followed = { at: part`e.at`, id: part`e.id`, xmin: part`e.xmin::text::bigint` }
+
 /** Returns the entries of a time range that became visible between two frontiers, in order. */
-export const entriesBetween = ({ from, to, fromUs, untilUs, after, limit }: EndsQuery) => sql<Place>`
+export const entriesBetween = (query: EndsQuery) => sql<Place>`
   select e.id, (extract(epoch from e.at) * 1000000)::bigint as us from audit_entry e
-  cross join lateral (select ${to.xmax}::bigint - ((${to.xmax}::bigint - e.xmin::text::bigint) & 4294967295) as xid) x
-  where e.at >= to_timestamp(${fromUs}::float8 / 1000000)
-    and e.at < coalesce(to_timestamp(${untilUs}::float8 / 1000000), 'infinity')
-    and (${after?.id ?? null}::uuid is null
-         or (e.at, e.id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
-    and (x.xid >= ${from.xmax}::bigint or x.xid = any(${pendingOf(from)}::bigint[]))
-    and x.xid < ${to.xmax}::bigint and not x.xid = any(${pendingOf(to)}::bigint[])
-  order by e.at, e.id limit ${limit}`
+  ${visibleBetween(ENTRY, query)}
+  order by e.at, e.id limit ${query.limit}`
 
 /** Returns entries that long transactions have stored, selected by their transaction ids. */
-export const entriesOfTransactions = ({
-  long: { xids, fromUs },
-  xmax,
-  untilUs,
-  after,
-  limit,
-}: StraysQuery & { long: NonNullable<Search['long']>; xmax: number }) => sql<Place>`
+export const entriesOfTransactions = (query: TransactionsQuery) => sql<Place>`
   select e.id, (extract(epoch from e.at) * 1000000)::bigint as us from audit_entry e
-  where e.at >= to_timestamp(${fromUs}::float8 / 1000000) and e.at < to_timestamp(${untilUs}::float8 / 1000000)
-    and (${after?.id ?? null}::uuid is null
-         or (e.at, e.id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
-    and ${xmax}::bigint - ((${xmax}::bigint - e.xmin::text::bigint) & 4294967295) = any(${list(xids, (xid) => xid)}::bigint[])
-  order by e.at, e.id limit ${limit}`
+  ${storedBy(ENTRY, query)}
+  order by e.at, e.id limit ${query.limit}`
 
 /**
  * Returns entries by their places, in order. Each is found by its instant, which few entries share in its range of the BRIN
@@ -48,7 +42,7 @@ export const recordedEntries = ({
   xmax: number
 }) => sql<RecordedEntry>`
   select ${entryColumns}, i.us,
-         ${xmax}::bigint - ((${xmax}::bigint - e.xmin::text::bigint) & 4294967295) as xid
+         ${transactionOf(ENTRY.xmin, xmax)} as xid
   from audit_entry e
   join unnest(${list(places, ({ id }) => id)}::uuid[], ${list(places, ({ us }) => us)}::bigint[]) as i(id, us) on i.id = e.id
   where e.at >= to_timestamp(${Math.min(...places.map(({ us }) => us))}::float8 / 1000000)

@@ -1,16 +1,19 @@
-/**
- * Reads what has been appended to history since a frontier; core/run/frontier.ts explains how that works. Rows are found by
- * time, through the BRIN index, and selected by the id of the transaction that stored them, which every row has anyway: nothing
- * extra is written for readers.
- *
- * This id has 32 bits in a row. The higher bits follow from the last id assigned, because no row that is read is 4 billion
- * transactions old.
- */
-import type { Frontier, Place, Search } from '../../core/run/frontier.ts'
+/** Reads what has been appended to history since a frontier: ends of runs, and the opening and closing of circuits. */
+import type { Place } from '../../core/run/frontier.ts'
 import type { EndedRun } from '../../core/run/run-event.ts'
 import type { CircuitEventRow } from '../../core/target/circuit-event.ts'
 import { errorBytes } from '../database/page-bytes.ts'
-import { list, sql } from '../database/sql.ts'
+import { list, part, sql } from '../database/sql.ts'
+import {
+  type EndsQuery,
+  type Followed,
+  isAfter,
+  type StraysQuery,
+  storedBy,
+  type TransactionsQuery,
+  transactionOf,
+  visibleBetween,
+} from './visible-rows.ts'
 
 /** Assigns an id to this transaction. Every transaction with a higher id got it after this instant. */
 export const markTransactions = () => sql<{ xid: string; us: number }>`
@@ -19,22 +22,9 @@ export const markTransactions = () => sql<{ xid: string; us: number }>`
 /** Returns the snapshot of this transaction. */
 export const currentSnapshot = () => sql<{ snapshot: string }>`select pg_current_snapshot()::text as snapshot`
 
-/** Which ends in a range of history to find. */
-export interface EndsQuery {
-  readonly from: Frontier
-  readonly to: Frontier
-  /** The range of end instants, from inclusive to exclusive; a null `untilUs` means no upper bound. */
-  readonly fromUs: number
-  readonly untilUs: number | null
-  /** Only places after this one. */
-  readonly after: Place | null
-  readonly limit: number
-  /** Only events of one stream, such as a task; null for all. */
-  readonly stream: string | null
-}
-
-/** Ids of the transactions that were in progress at a frontier. */
-export const pendingOf = (frontier: Frontier) => list(frontier.pending, ({ xid }) => xid)
+/** The columns of ends of runs and of circuit events. */
+const END: Followed = { at: part`r.ended_at`, id: part`r.run_id`, xmin: part`r.xmin::text::bigint` }
+const CIRCUIT: Followed = { at: part`e.at`, id: part`e.id`, xmin: part`e.xmin::text::bigint` }
 
 /** The place of an event: the end of a run, or the opening or closing of a circuit. */
 export interface FoundPlace extends Place {
@@ -42,47 +32,17 @@ export interface FoundPlace extends Place {
 }
 
 /** Returns ends of runs, and circuit events, in a time range that became visible between two frontiers, in order. */
-export const endsBetween = ({
-  from,
-  to,
-  fromUs,
-  untilUs,
-  after,
-  limit,
-  stream,
-}: EndsQuery) => sql<FoundPlace>`
+export const endsBetween = (query: EndsQuery) => sql<FoundPlace>`
   (select r.run_id as id, (extract(epoch from r.ended_at) * 1000000)::bigint as us, false as "isCircuit" from run r
-  cross join lateral (select ${to.xmax}::bigint - ((${to.xmax}::bigint - r.xmin::text::bigint) & 4294967295) as xid) x
-  where r.ended_at >= to_timestamp(${fromUs}::float8 / 1000000)
-    and r.ended_at < coalesce(to_timestamp(${untilUs}::float8 / 1000000), 'infinity')
-    and (${after?.id ?? null}::uuid is null
-         or (r.ended_at, r.run_id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
-    and (${stream}::uuid is null or r.task_id = ${stream}::uuid)
-    and (x.xid >= ${from.xmax}::bigint or x.xid = any(${pendingOf(from)}::bigint[]))
-    and x.xid < ${to.xmax}::bigint and not x.xid = any(${pendingOf(to)}::bigint[])
-  order by r.ended_at, r.run_id limit ${limit})
+  ${visibleBetween(END, query)}
+    and (${query.stream}::uuid is null or r.task_id = ${query.stream}::uuid)
+  order by r.ended_at, r.run_id limit ${query.limit})
   union all
   (select e.id, (extract(epoch from e.at) * 1000000)::bigint as us, true from circuit_event e
-  cross join lateral (select ${to.xmax}::bigint - ((${to.xmax}::bigint - e.xmin::text::bigint) & 4294967295) as xid) x
-  where e.at >= to_timestamp(${fromUs}::float8 / 1000000)
-    and e.at < coalesce(to_timestamp(${untilUs}::float8 / 1000000), 'infinity')
-    and (${after?.id ?? null}::uuid is null
-         or (e.at, e.id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
-    and (${stream}::uuid is null or e.line_id = ${stream}::uuid)
-    and (x.xid >= ${from.xmax}::bigint or x.xid = any(${pendingOf(from)}::bigint[]))
-    and x.xid < ${to.xmax}::bigint and not x.xid = any(${pendingOf(to)}::bigint[])
-  order by e.at, e.id limit ${limit})
-  order by us, id limit ${limit}`
-
-/**
- * Query for ends that became visible between two frontiers but are dated before the searched time range, which begins at
- * `untilUs`.
- */
-export interface StraysQuery {
-  readonly untilUs: number
-  readonly after: Place | null
-  readonly limit: number
-}
+  ${visibleBetween(CIRCUIT, query)}
+    and (${query.stream}::uuid is null or e.line_id = ${query.stream}::uuid)
+  order by e.at, e.id limit ${query.limit})
+  order by us, id limit ${query.limit}`
 
 /** Returns ends that were stored late, and therefore recorded in `late_end`, from an instant on. */
 export const lateEnds = ({
@@ -93,32 +53,19 @@ export const lateEnds = ({
 }: StraysQuery & { storedFromUs: number }) => sql<FoundPlace>`
   select run_id as id, (extract(epoch from ended_at) * 1000000)::bigint as us, false as "isCircuit" from late_end
   where stored_at >= to_timestamp(${storedFromUs}::float8 / 1000000) and ended_at < to_timestamp(${untilUs}::float8 / 1000000)
-    and (${after?.id ?? null}::uuid is null
-         or (ended_at, run_id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
+    and ${isAfter({ at: part`ended_at`, id: part`run_id` }, after)}
   order by ended_at, run_id limit ${limit}`
 
 /** Returns ends and circuit events that long transactions have stored, selected by their transaction ids. */
-export const endsOfTransactions = ({
-  long: { xids, fromUs },
-  xmax,
-  untilUs,
-  after,
-  limit,
-}: StraysQuery & { long: NonNullable<Search['long']>; xmax: number }) => sql<FoundPlace>`
+export const endsOfTransactions = (query: TransactionsQuery) => sql<FoundPlace>`
   (select r.run_id as id, (extract(epoch from r.ended_at) * 1000000)::bigint as us, false as "isCircuit" from run r
-  where r.ended_at >= to_timestamp(${fromUs}::float8 / 1000000) and r.ended_at < to_timestamp(${untilUs}::float8 / 1000000)
-    and (${after?.id ?? null}::uuid is null
-         or (r.ended_at, r.run_id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
-    and ${xmax}::bigint - ((${xmax}::bigint - r.xmin::text::bigint) & 4294967295) = any(${list(xids, (xid) => xid)}::bigint[])
-  order by r.ended_at, r.run_id limit ${limit})
+  ${storedBy(END, query)}
+  order by r.ended_at, r.run_id limit ${query.limit})
   union all
   (select e.id, (extract(epoch from e.at) * 1000000)::bigint as us, true from circuit_event e
-  where e.at >= to_timestamp(${fromUs}::float8 / 1000000) and e.at < to_timestamp(${untilUs}::float8 / 1000000)
-    and (${after?.id ?? null}::uuid is null
-         or (e.at, e.id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
-    and ${xmax}::bigint - ((${xmax}::bigint - e.xmin::text::bigint) & 4294967295) = any(${list(xids, (xid) => xid)}::bigint[])
-  order by e.at, e.id limit ${limit})
-  order by us, id limit ${limit}`
+  ${storedBy(CIRCUIT, query)}
+  order by e.at, e.id limit ${query.limit})
+  order by us, id limit ${query.limit}`
 
 /** A longer error is reduced to its code and the beginning of its message. */
 const MAX_ERROR_BYTES = 4_096
@@ -127,7 +74,7 @@ const MAX_MESSAGE_CHARACTERS = 1_000
 /** Returns ended runs by their places, in order, with data of their tasks. */
 export const endedRuns = ({ places, xmax }: { places: readonly Place[]; xmax: number }) => sql<EndedRun>`
   select r.run_id as id, r.project_id as "projectId", r.task_id as "taskId", i.us,
-         ${xmax}::bigint - ((${xmax}::bigint - r.xmin_number) & 4294967295) as xid,
+         ${transactionOf(part`r.xmin_number`, xmax)} as xid,
          r.state, r.kind, r.reason, r.outcome, r.scheduled_for as "scheduledFor", r.started_at as "startedAt", r.ended_at as "endedAt",
          r.covers_until as "coversUntil", r.covers_count as "coversCount", r.late_ms as "lateMs", r.attempt, r.losses, r.version,
          (select retry_of from run_retry where run_id = r.run_id) as "retryOf",
@@ -155,7 +102,7 @@ export const circuitEvents = ({
   xmax: number
 }) => sql<CircuitEventRow>`
   select e.id, e.project_id as "projectId", e.target, e.line_id as "lineId", i.us,
-         ${xmax}::bigint - ((${xmax}::bigint - e.xmin::text::bigint) & 4294967295) as xid,
+         ${transactionOf(CIRCUIT.xmin, xmax)} as xid,
          e.event, e.opened_at as "openedAt", e.until, e.error
   from unnest(${list(places, ({ id }) => id)}::uuid[], ${list(places, ({ us }) => us)}::bigint[]) as i(id, us)
   join circuit_event e on e.id = i.id
