@@ -9,11 +9,11 @@ import { catchUpLaneOf } from '../core/run/lane.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
 import {
   countSteps,
-  delayMs,
   dueAt,
   jitterOf,
   MAX_COUNTED,
   nextOccurrence,
+  nextOfDelay,
 } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 import { type KeptDefinition, MAX_QUEUED, planOf, queuedAtMost } from '../core/task/task.ts'
@@ -159,10 +159,10 @@ function overlapFor({ row, definition }: Pick<DueCase, 'row' | 'definition'>): O
 }
 
 function nextRow({ definition, now, newId }: DueCase, after: number): Decision['next'] {
-  const { schedule } = definition
   const plan = planOf(definition)
-  const at = schedule.type === 'delay' ? now + delayMs(schedule) : nextOccurrence(plan, after)
-  if (at === null || (plan.endAt !== null && at > plan.endAt)) return null
+  const isDelay = plan.schedule.type === 'delay'
+  const at = isDelay ? nextOfDelay(plan, Math.ceil(now)) : nextOccurrence(plan, after)
+  if (at === null) return null
   return { runId: newId(), at: Math.ceil(at), ...jittered(plan, at) }
 }
 

@@ -4,7 +4,7 @@
  * that is scheduled for it; all others are missing. Pure: it receives rows and definitions and returns entries.
  */
 import type { EndedRunState, LiveRunState, RunKind } from '../run/run.ts'
-import { delayMs, firstOccurrence } from '../schedule/occurrences.ts'
+import { owedOfDelay } from '../schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../task/task.ts'
 import { atOnce, type Steps } from '../values/steps.ts'
 import {
@@ -302,14 +302,8 @@ function brokenChain(it: LedgerCase, waiting: LedgerRow | undefined, ordinal: nu
     .reduce<LedgerRow | null>((a, b) => (a === null || b.scheduledFor > a.scheduledFor ? b : a), null)
   // Its last run may have been the last before its end.
   if (last === null && it.isCutOff && present.definition.endAt !== null) return null
-  const at = nextOfChain(present.definition, last, it.createdAt)
+  const lastEndedAt = last && (last.endedAt ?? last.scheduledFor)
+  const at = owedOfDelay(planOf(present.definition), { lastEndedAt, createdAt: it.createdAt })
   if (at === null || at > it.now) return null
   return { state: 'missing', at, until: null, count: 1, version: present.version, rows: [], reason: null }
-}
-
-function nextOfChain(definition: TaskDefinition, last: LedgerRow | null, createdAt: number): number | null {
-  const plan = planOf(definition)
-  if (last === null || plan.schedule.type !== 'delay') return firstOccurrence(plan, createdAt)
-  const at = Math.floor((last.endedAt ?? last.scheduledFor) + delayMs(plan.schedule))
-  return plan.endAt !== null && at > plan.endAt ? null : at
 }

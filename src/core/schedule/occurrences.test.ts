@@ -7,7 +7,9 @@ import {
   firstOccurrence,
   jitterOf,
   nextOccurrence,
+  nextOfDelay,
   occurrencesBetween,
+  owedOfDelay,
 } from './occurrences.ts'
 import type { Plan, Schedule } from './schedule.ts'
 
@@ -65,6 +67,22 @@ test('delay starts at startAt or at once, and its next occurrence does not depen
   expect(firstOccurrence(planOf(schedule, { endAt: noon - 1 }), noon)).toBeNull()
   expect(nextOccurrence(planOf(schedule), noon)).toBeNull()
   expect(delayMs(schedule)).toBe(5_000)
+})
+
+test('delay is due one interval after the end of its last run, up to its end', () => {
+  const plan = planOf({ type: 'delay', interval: '5s' }, { endAt: noon + 6_000 })
+
+  expect(nextOfDelay(plan, noon + 0.7)).toBe(noon + 5_000)
+  expect(nextOfDelay(plan, noon + 1_000)).toBe(noon + 6_000)
+  expect(nextOfDelay(plan, noon + 1_001)).toBeNull()
+})
+
+test('a delay that has not run yet begins at startAt, but not before its task was created', () => {
+  const plan = planOf({ type: 'delay', interval: '5s' }, { startAt: noon })
+
+  expect(owedOfDelay(plan, { lastEndedAt: null, createdAt: noon - 1 })).toBe(noon)
+  expect(owedOfDelay(plan, { lastEndedAt: null, createdAt: noon + 1 })).toBe(noon + 1)
+  expect(owedOfDelay(plan, { lastEndedAt: noon + HOUR, createdAt: noon })).toBe(noon + HOUR + 5_000)
 })
 
 test('manual is never due', () => {

@@ -58,6 +58,26 @@ export const dueAt = (plan: Plan, occurrence: number): number => occurrence + ji
 /** Milliseconds from the end of a run to the next occurrence. */
 export const delayMs = (schedule: DelaySchedule): number => milliseconds(schedule.interval)
 
+/**
+ * The occurrence of a `delay` that follows a run which ended, or was skipped, at an instant; null if it lies past the end of the
+ * plan. The statements that end runs compute the same (`nextOfChain` in store/agenda/chain.ts).
+ */
+export function nextOfDelay(plan: Plan, endedAt: number): number | null {
+  assert(plan.schedule.type === 'delay')
+  const at = Math.floor(endedAt + delayMs(plan.schedule))
+  return isPastEnd(plan, at) ? null : at
+}
+
+/** The occurrence that a `delay` without a live row should have: the next after its last run, or its first if none has ended. */
+export function owedOfDelay(
+  plan: Plan,
+  { lastEndedAt, createdAt }: { readonly lastEndedAt: number | null; readonly createdAt: number },
+): number | null {
+  if (lastEndedAt !== null) return nextOfDelay(plan, lastEndedAt)
+  const first = Math.max(createdAt, plan.startAt ?? createdAt)
+  return isPastEnd(plan, first) ? null : first
+}
+
 /** The number of occurrences in a period. */
 export interface OccurrenceCount {
   readonly count: number

@@ -1,5 +1,5 @@
 /** Whether a task without a live row should have another occurrence. Pure. */
-import { delayMs, firstOccurrence, nextOccurrence } from '../schedule/occurrences.ts'
+import { firstOccurrence, nextOccurrence, owedOfDelay } from '../schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../task/task.ts'
 
 /** The progress of a task. Instants are epoch milliseconds. */
@@ -34,9 +34,8 @@ export function nextOwed(it: NextOwed): Owed {
   if (maxRuns !== null && (ordinal > maxRuns || (latest === null && createdAt < historyFrom)))
     return over(`it has run ${maxRuns} ${maxRuns === 1 ? 'time' : 'times'}, the maximum set by maxRuns`)
   if (definition.schedule.type === 'delay') {
-    const first = Math.max(createdAt, plan.startAt ?? createdAt)
-    const at = lastEndedAt === null ? first : Math.floor(lastEndedAt + delayMs(definition.schedule))
-    return plan.endAt !== null && at > plan.endAt ? over(PAST_END) : { isOver: false, at }
+    const at = owedOfDelay(plan, { lastEndedAt, createdAt })
+    return at === null ? over(PAST_END) : { isOver: false, at }
   }
   const at = nextOccurrence(plan, Math.max(latest ?? historyFrom - 1, createdAt))
   if (at !== null) return { isOver: false, at }

@@ -6,11 +6,11 @@ import { type CatchUpOccurrence, misfireSteps, spread } from '../../core/policy/
 import { runsAtMostOnce } from '../../core/policy/worker-loss.ts'
 import {
   countSteps,
-  delayMs,
   dueAt,
   firstOccurrence,
   MAX_COUNTED,
   nextOccurrence,
+  owedOfDelay,
 } from '../../core/schedule/occurrences.ts'
 import type { Plan } from '../../core/schedule/schedule.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
@@ -68,7 +68,7 @@ export function* remedySteps(it: Stalled): Steps<Remedy> {
   const { maxRuns, misfire } = definition
   if (maxRuns !== null && it.latest === null && it.createdAt < it.historyFrom) return { kind: 'unknown' }
   if (maxRuns !== null && ordinal > maxRuns) return { kind: 'settle' }
-  if (definition.schedule.type === 'delay') return chain(it, delayMs(definition.schedule))
+  if (definition.schedule.type === 'delay') return chain(it)
   const plan = planOf(definition)
   const first =
     definition.schedule.type === 'once' ? onlyOne(it, plan) : nextOccurrence(plan, resumedAfter(it))
@@ -115,9 +115,7 @@ function resumedAfter({ definition, latest, takenOverAt, createdAt, historyFrom 
 }
 
 /** A chain continues after the end of its last run, however long ago that was. */
-function chain({ definition, lastEndedAt, createdAt }: Stalled, intervalMs: number): Remedy {
-  const { startAt, endAt } = planOf(definition)
-  const first = Math.max(createdAt, startAt ?? createdAt)
-  const at = lastEndedAt === null ? first : Math.floor(lastEndedAt + intervalMs)
-  return endAt !== null && at > endAt ? { kind: 'settle' } : { kind: 'go_on', at, catchUp: [], lost: null }
+function chain({ definition, lastEndedAt, createdAt }: Stalled): Remedy {
+  const at = owedOfDelay(planOf(definition), { lastEndedAt, createdAt })
+  return at === null ? { kind: 'settle' } : { kind: 'go_on', at, catchUp: [], lost: null }
 }

@@ -307,7 +307,7 @@ async function nextAt(
       return known?.exists ? null : (firstRow(definition, now)?.at ?? null)
     }
     case 'delay': {
-      const at = nextOfChain(task.definition, definition, { now, swept })
+      const at = nextOfEditedChain(task.definition, definition, { now, swept })
       const [latest] = await tx.run(changes.latestOccurrence(task.id))
       // A new chain could begin in the same millisecond as the last occurrence of the old schedule.
       return at === null || latest?.until == null ? at : Math.max(at, latest.until + 1)
@@ -318,7 +318,7 @@ async function nextAt(
 }
 
 /** Returns the next occurrence of a chain. A waiting chain keeps counting from the end of its last run; any other starts anew. */
-function nextOfChain(
+function nextOfEditedChain(
   before: TaskDefinition,
   after: TaskDefinition,
   { now, swept }: { now: number; swept: changes.SweptRow | null },

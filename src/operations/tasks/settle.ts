@@ -8,10 +8,10 @@ import { laneOf } from '../../core/run/lane.ts'
 import type { SkipReason } from '../../core/run/run.ts'
 import {
   countSteps,
-  delayMs,
   jitterOf,
   MAX_COUNTED,
   nextOccurrence,
+  nextOfDelay,
 } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import type { Steps } from '../../core/values/steps.ts'
@@ -101,11 +101,8 @@ export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<vo
 
 /** Returns the occurrence that follows one that does not run. */
 export function instantAfter(definition: TaskDefinition, at: number): number | null {
-  const { schedule } = definition
   const plan = planOf(definition)
-  if (schedule.type !== 'delay') return nextOccurrence(plan, at)
-  const next = at + delayMs(schedule)
-  return plan.endAt !== null && next > plan.endAt ? null : next
+  return plan.schedule.type === 'delay' ? nextOfDelay(plan, at) : nextOccurrence(plan, at)
 }
 
 /** The occurrences between two instants, both included. */

@@ -14,8 +14,8 @@ export interface ChainEnd {
 }
 
 /**
- * `next_of_chain`: the only place that decides how a `delay` task continues. The next run is due one delay after the end of the
- * last one, unless that is after `endAt` or exceeds `maxRuns`.
+ * `next_of_chain`: how a `delay` task continues when a run ends. The next run is due one delay after the end of the last one,
+ * unless that is after `endAt` or exceeds `maxRuns`. `nextOfDelay` in core/schedule/occurrences.ts computes the same instant.
  */
 export const nextOfChain = ({ from, id, endedAt }: ChainEnd): Part => part`next_of_chain as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
