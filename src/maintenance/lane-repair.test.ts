@@ -12,11 +12,17 @@ import { registerLanes } from '../store/queues/queues.ts'
 import { registerSideLanes, removeSideLanes } from '../store/queues/side-lanes.ts'
 import { insertOverride } from '../store/tasks/run-overrides.ts'
 import { silentLogger } from '../telemetry/logger.ts'
+import { PostgresTransport } from '../transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
 import { LaneRepair } from './lane-repair.ts'
 
 const { db } = await createTestDatabase()
-const repair = new LaneRepair({ db, wakeUps: new LocalWakeUps(), log: silentLogger() })
+const repair = new LaneRepair({
+  db,
+  transport: new PostgresTransport(db),
+  wakeUps: new LocalWakeUps(),
+  log: silentLogger(),
+})
 
 /** A run that waits in a lane, whether that is registered or not. */
 async function aWaitingRun(definition: Partial<TaskDefinition>, lane?: number) {

@@ -8,12 +8,13 @@ import {
   lookForLostLanes,
   restoreLanes,
 } from '../store/queues/lost-lanes.ts'
-import { leaveSideLanes } from '../store/ready/put.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { Putting } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
 export interface LaneRepairOptions {
   readonly db: Database
+  readonly transport: Putting
   readonly wakeUps: WakeUps
   readonly log: Logger
 }
@@ -55,8 +56,8 @@ export class LaneRepair extends LoopService {
   }
 
   async #restore(lost: readonly number[]): Promise<void> {
-    const { db, log, wakeUps } = this.#options
-    const moved = await db.run(leaveSideLanes(lost, MOVED_AT_ONCE))
+    const { db, transport, log, wakeUps } = this.#options
+    const moved = await transport.leaveSideLanes(lost, MOVED_AT_ONCE)
     if (moved.length > 0) {
       log.warn(
         { runs: moved.length },

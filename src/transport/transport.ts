@@ -21,6 +21,11 @@ export interface PutRun {
 export interface Putting {
   /** Puts in line those of the pending runs that are missing there, and returns them. Others are not changed. */
   put(runIds: readonly string[]): Promise<readonly PutRun[]>
+  /**
+   * Moves up to `limit` pending runs from the given side lanes to their own lanes, and returns them: the side lanes no longer
+   * exist, so no worker would find the runs. Runs in other lanes are left unchanged.
+   */
+  leaveSideLanes(lanes: readonly number[], limit: number): Promise<readonly { readonly runId: string }[]>
 }
 
 /** The half that workers claim runs from. A run in line can be claimed once, while it is pending. */

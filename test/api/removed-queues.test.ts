@@ -4,13 +4,19 @@ import { LaneRepair } from '../../src/maintenance/lane-repair.ts'
 import { UnusedQueues } from '../../src/maintenance/unused-queues.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
+import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp } from './test-app.ts'
 
 const { db } = await createTestDatabase()
 const { send } = await createTestApp({ db })
-const repair = new LaneRepair({ db, wakeUps: new LocalWakeUps(), log: silentLogger() })
+const repair = new LaneRepair({
+  db,
+  transport: new PostgresTransport(db),
+  wakeUps: new LocalWakeUps(),
+  log: silentLogger(),
+})
 const unused = new UnusedQueues({ db, log: silentLogger(), days: 30 })
 
 /** A one-off whose run waits for a worker; answers its id. */

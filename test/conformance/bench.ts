@@ -51,16 +51,20 @@ export async function startBench(startRig: (databaseUrl: string) => Promise<Rig>
     const lane = laneOf(DEFAULT_PROJECT_ID, aDefinition(definition))
     await db.run(registerLanes([lane]))
     const schedulerId = await aNode(db, ['scheduler'])
-    /** Runs that are due and found no room, in the order in which they are given. */
+    /** Runs that are due and found no room, in the order in which they are given; with `side`, they wait in that side lane. */
     const put = async (
-      ...runs: { dueAt?: number; priority?: number; count?: number }[]
+      ...runs: { dueAt?: number; priority?: number; count?: number; side?: number }[]
     ): Promise<Waiting[]> => {
-      const tasks = []
-      for (const { priority = 0, ...run } of runs)
-        tasks.push(...(await tasksInAgenda(db, { ...run, definition: { ...definition, priority } })))
+      const tasks: Waiting[] = []
+      const sides: (number | null)[] = []
+      for (const { priority = 0, side = null, ...run } of runs) {
+        const made = await tasksInAgenda(db, { ...run, definition: { ...definition, priority } })
+        tasks.push(...made)
+        sides.push(...made.map(() => side))
+      }
       const shards = await ownShards(db, schedulerId)
       const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
-      await db.run(firePlain({ nodeId: schedulerId, shards, workerId: null, rows }))
+      await db.run(firePlain({ nodeId: schedulerId, shards, workerId: null, rows, sides }))
       await rig.settled()
       return tasks
     }
@@ -76,6 +80,8 @@ export async function startBench(startRig: (databaseUrl: string) => Promise<Rig>
     aWorker: () => aNode(db, ['worker']),
     take: async (request: ClaimRequest, from = transport) => [...(await from.claim(request)).runs],
     put: (runIds: readonly string[]) => transport.put(runIds),
+    leaveSideLanes: (...request: Parameters<Transport['leaveSideLanes']>) =>
+      transport.leaveSideLanes(...request),
     drop: (runs: readonly Waiting[]) => rig.drop(db, runs),
     claimGated: (...request: Parameters<Transport['claimGated']>) => transport.claimGated(...request),
     takeGated: async (request: ClaimRequest, from = transport) => [...(await from.claimGated(request)).runs],

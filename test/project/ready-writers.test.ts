@@ -7,3 +7,10 @@ test('only the transport writes to ready', () => {
 
   expect(writers).toEqual(['src/store/ready/put.ts', 'src/store/ready/take.ts'])
 })
+
+test('only the store and the transport use the statements that write to ready', () => {
+  const users = SOURCES.filter((path) => /from '[./]+\/(?:store\/)?ready\/(?:put|take)\.ts'/.test(read(path)))
+
+  expect(users).toContain('src/transport/postgres/postgres-transport.ts')
+  expect(users.filter((path) => !/^src\/(?:store|transport)\//.test(path))).toEqual([])
+})

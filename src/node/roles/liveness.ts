@@ -63,7 +63,7 @@ export function livenessRole({
     new SigningSealer({ db: engine, vault, log }),
     new AddressSealer({ facilities: { ...facilities, db: connections.delivery }, log }),
     new Auditor({ db: engine, transport: new PostgresTransport(engine), wakeUps, log }),
-    new LaneRepair({ db: engine, wakeUps, log }),
+    new LaneRepair({ db: engine, transport: new PostgresTransport(engine), wakeUps, log }),
     new Expiry({ db: upkeep, wakeUps, log }),
     new Archiver({ facilities: { ...facilities, db: connections.delivery }, log }),
     new FileWaits({ facilities: { ...facilities, db: connections.delivery }, log }),

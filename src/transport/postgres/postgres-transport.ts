@@ -1,7 +1,7 @@
 import type { Claim, ClaimRequest, GatedClaimRequest } from '../../core/run/claim.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import type { Statement } from '../../store/database/sql.ts'
-import { requeueStranded } from '../../store/ready/put.ts'
+import { leaveSideLanes, requeueStranded } from '../../store/ready/put.ts'
 import { takeGated, takeReady } from '../../store/ready/take.ts'
 import type { PutRun, Transport } from '../transport.ts'
 
@@ -15,6 +15,10 @@ export class PostgresTransport implements Transport {
 
   put(runIds: readonly string[]): Promise<readonly PutRun[]> {
     return this.#db.run(requeueStranded(runIds))
+  }
+
+  leaveSideLanes(lanes: readonly number[], limit: number): Promise<readonly { readonly runId: string }[]> {
+    return this.#db.run(leaveSideLanes(lanes, limit))
   }
 
   claim(request: ClaimRequest): Promise<Claim> {

@@ -1,11 +1,23 @@
 /** Putting: what is in line can be claimed once, and only while its run is pending. */
 import { describe, expect, test } from 'vitest'
 import { uuidv7 } from '../../../src/core/ids.ts'
+import { sideLaneOf } from '../../../src/core/run/lane.ts'
 import { endRuns } from '../../../src/store/agenda/outcomes.ts'
 import { cancelRuns, lockRuns } from '../../../src/store/tasks/task-statements.ts'
 import { type Bench, ending, idsOf } from '../bench.ts'
 
-export function puts({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, put, drop }: Bench): void {
+export function puts({
+  db,
+  rig,
+  aLane,
+  aGatedLane,
+  aWorker,
+  take,
+  takeGated,
+  put,
+  leaveSideLanes,
+  drop,
+}: Bench): void {
   describe('a run that is put', () => {
     test('can be claimed again after the transport forgot it', async () => {
       const lane = await aLane()
@@ -85,6 +97,32 @@ export function puts({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, put
 
       expect(await takeGated({ workerId, lanes: [lane.id], limit: 10 })).toHaveLength(1)
       expect(await takeGated({ workerId, lanes: [lane.id], limit: 10 })).toEqual([])
+    })
+  })
+
+  describe('a run in a side lane', () => {
+    test('that no longer exists returns to its own lane, and one in another side lane stays', async () => {
+      const lane = await aLane()
+      const [gone, kept] = ['gone', 'kept'].map((line) => sideLaneOf(lane.id, line).id) as [number, number]
+      const stranded = await lane.put({ side: gone })
+      const others = await lane.put({ side: kept })
+
+      const moved = await leaveSideLanes([gone], 10)
+      await rig.settled()
+
+      const workerId = await aWorker()
+      expect(idsOf(moved)).toEqual(idsOf(stranded))
+      expect(idsOf(await take({ workerId, lanes: [lane.id], limit: 10 }))).toEqual(idsOf(stranded))
+      expect(idsOf(await take({ workerId, lanes: [kept], limit: 10 }))).toEqual(idsOf(others))
+    })
+
+    test('that was claimed meanwhile is not moved', async () => {
+      const lane = await aLane()
+      const side = sideLaneOf(lane.id, 'claimed').id
+      await lane.put({ side })
+      expect(await take({ workerId: await aWorker(), lanes: [side], limit: 1 })).toHaveLength(1)
+
+      expect(await leaveSideLanes([side], 10)).toEqual([])
     })
   })
 }
