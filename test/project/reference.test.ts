@@ -10,10 +10,13 @@ import { FINDING_KINDS } from '../../src/core/ledger/finding.ts'
 import { LEDGER_STATES } from '../../src/core/ledger/ledger.ts'
 import { RUN_STATES, SKIP_REASONS } from '../../src/core/run/run.ts'
 import { OVERRIDABLE } from '../../src/core/run/run-override.ts'
+import { MAX_COUNTED } from '../../src/core/schedule/occurrences.ts'
 import { FOLD_POLICIES, GAP_POLICIES, SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task/task.ts'
+import { MAX_WAITING_COUNTED } from '../../src/core/values/counted.ts'
 import { WHY_CODES } from '../../src/core/why/why.ts'
 import { mostConnections } from '../../src/node/connections.ts'
+import { MAX_TASKS_COUNTED } from '../../src/operations/overview/stats.ts'
 import { HTTP_FAILURE_CODES } from '../../src/outgoing/http-failure.ts'
 import type { Role } from '../../src/runtime/config/choices.ts'
 import { PRESET_NAMES, PRESETS } from '../../src/runtime/config/presets.ts'
@@ -51,6 +54,8 @@ function rows(text: string): string[][] {
 
 const isRule = (row: readonly string[] | undefined) => row?.every((cell) => /^:?-+:?$/.test(cell)) ?? false
 const firstCells = (text: string) => rows(text).map(([cell = '']) => cell.replaceAll('`', ''))
+/** A number as the pages write it. */
+const grouped = (count: number) => count.toLocaleString('en').replaceAll(',', ' ')
 const ERRORS = 'docs/reference/errors.md'
 const STATES = 'docs/reference/states.md'
 
@@ -180,7 +185,18 @@ test('the compatible interface is documented with its states and its page size',
   )
 
   expect([...states].sort()).toEqual(TASK_STATES.map((state) => `\`${state}\``).sort())
-  expect(page).toContain(`in pages of ${LIST_LIMIT.toLocaleString('en').replace(',', ' ')}`)
+  expect(page).toContain(`in pages of ${grouped(LIST_LIMIT)}`)
+})
+
+test('the pages name the limits up to which things are counted', () => {
+  const upTo = (limit: number) => `counted up to ${grouped(limit)}`
+
+  expect(read('docs/reference/queues.md')).toContain(
+    `the number of waiting runs, ${upTo(MAX_WAITING_COUNTED)}`,
+  )
+  expect(read('docs/reference/targets.md')).toContain(`waiting for the target, ${upTo(MAX_WAITING_COUNTED)}`)
+  expect(read('docs/reference/overview.md')).toContain(`the number of tasks, ${upTo(MAX_TASKS_COUNTED)}`)
+  expect(read(STATES)).toContain(`The count is null if there are more than ${grouped(MAX_COUNTED)}`)
 })
 
 test('every action is explained', () => {

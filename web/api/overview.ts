@@ -1,12 +1,11 @@
 /** Statistics of the overview, nodes and shards. */
 import { queryOptions } from '@tanstack/react-query'
-import type { Counted } from '../../src/api/http/schemas/counted.ts'
 import type { Node, Shard } from '../../src/api/resources/nodes/schemas.ts'
 import type { HistoryRange, Stats, StatsHistory } from '../../src/api/resources/overview/schemas.ts'
 import type { Server } from '../../src/api/resources/server/schemas.ts'
 import { get } from './client.ts'
 
-export type { Counted, HistoryRange, Node, Shard, Stats, StatsHistory }
+export type { HistoryRange, Node, Shard, Stats, StatsHistory }
 
 const REFRESH_MS = 2_000
 

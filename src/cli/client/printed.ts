@@ -1,5 +1,7 @@
 /** Formats tables and facts for the terminal, and measures the width of text. */
 
+import { type Counted, waitingOf } from '../../core/values/counted.ts'
+
 export { printable, printableLines } from '../../core/values/printable.ts'
 
 const WIDE =
@@ -64,3 +66,9 @@ export function facts(pairs: readonly (readonly [string, string])[]): string {
     )
     .join('')
 }
+
+/** Marks a count that stopped at its limit. */
+export const countWords = ({ count, atLeast }: Counted): string => `${count}${atLeast ? '+' : ''}`
+
+/** The number of runs that wait in a queue or for a target. */
+export const waitingWords = (of: { readonly waiting: number }): string => countWords(waitingOf(of))

@@ -2,7 +2,7 @@ import type { Node } from '../../api/resources/nodes/schemas.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
-import { cut, printable, table } from '../client/printed.ts'
+import { countWords, cut, printable, table } from '../client/printed.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 40
@@ -68,7 +68,7 @@ function stateWords({ state, reason }: Node): string {
 
 /** Number of runs that the node has leased, and its maximum. */
 function busyWords({ concurrency, busy }: Node): string {
-  return concurrency === 0 ? '–' : `${busy.count}${busy.atLeast ? '+' : ''} of ${concurrency}`
+  return concurrency === 0 ? '–' : `${countWords(busy)} of ${concurrency}`
 }
 
 function offerWords({ offers }: Node): string {

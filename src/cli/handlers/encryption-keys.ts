@@ -2,13 +2,10 @@
 import type { EncryptionKeys, KeyRotation } from '../../api/resources/secrets/schemas.ts'
 import { newKey } from '../../core/secret/key-ring.ts'
 import { type ClientFlags, give, remark, serverFrom, write } from '../client/output.ts'
-import { counted, printable, table } from '../client/printed.ts'
+import { counted, countWords, printable, table } from '../client/printed.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/secrets-key'
-
-type Counted = EncryptionKeys['unencrypted']
-const atLeast = ({ count, atLeast }: Counted) => `${count}${atLeast ? '+' : ''}`
 
 export async function listKeys(flags: ClientFlags): Promise<void> {
   const listed = await serverFrom(flags).get<EncryptionKeys>(PATH)
@@ -21,7 +18,7 @@ export async function listKeys(flags: ClientFlags): Promise<void> {
       keys.map(({ fingerprint, isInUse, values, firstOn, heldBy }) => {
         const on = `${heldBy} of ${nodes.length} nodes`
         const held = heldBy < nodes.length ? c.yellow(on) : on
-        return [fingerprint, isInUse ? atLeast(values) : '–', String(firstOn), held]
+        return [fingerprint, isInUse ? countWords(values) : '–', String(firstOn), held]
       }),
     )
     const holders = table(
@@ -34,7 +31,7 @@ export async function listKeys(flags: ClientFlags): Promise<void> {
       ]),
     )
     const plain =
-      unencrypted.count === 0 ? '' : `\nsigning secrets stored unencrypted: ${atLeast(unencrypted)}\n`
+      unencrypted.count === 0 ? '' : `\nsigning secrets stored unencrypted: ${countWords(unencrypted)}\n`
     return `${known}\n${holders}${plain}`
   })
 }

@@ -5,14 +5,12 @@ import { formatDistance } from '../../core/words/time.ts'
 import { readNumber, usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
-import { cut, facts, printable, table } from '../client/printed.ts'
+import { cut, facts, printable, table, waitingWords } from '../client/printed.ts'
 import { naming } from '../client/refusal.ts'
 import { runTable } from '../client/run-words.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 40
-/** The server does not count waiting runs beyond this number. */
-const COUNTED = 10_000
 
 interface ListFlags extends ClientFlags {
   readonly search?: string
@@ -142,8 +140,6 @@ function queueText(queue: Queue, now: number): string {
 const rateOf = ({ rate, burst }: Queue) => rateWords({ limit: rate, burst })
 
 const stateOf = ({ isPaused }: Queue) => (isPaused ? c.yellow('paused') : c.green('open'))
-
-const waitingWords = ({ waiting }: Queue) => (waiting >= COUNTED ? `${COUNTED} or more` : String(waiting))
 
 const oldestWords = ({ oldest }: Queue, now: number) =>
   oldest === null ? '–' : formatDistance(Date.parse(oldest), now)

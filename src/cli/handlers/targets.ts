@@ -5,13 +5,11 @@ import { formatDistance, formatDuration } from '../../core/words/time.ts'
 import { readNumber, usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
-import { cut, facts, printable, table } from '../client/printed.ts'
+import { cut, facts, printable, table, waitingWords } from '../client/printed.ts'
 import { naming } from '../client/refusal.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 50
-/** The server does not count waiting runs beyond this number. */
-const COUNTED = 10_000
 
 interface ListFlags extends ClientFlags {
   readonly search?: string
@@ -189,8 +187,6 @@ const COLOURS: Readonly<Record<Target['state'], (text: string) => string>> = {
 
 const stateOf = ({ state, isPattern }: Target) =>
   isPattern && state === 'available' ? 'pattern' : COLOURS[state](targetStateWords(state))
-
-const waitingWords = ({ waiting }: Target) => (waiting >= COUNTED ? `${COUNTED} or more` : String(waiting))
 
 const failedWords = ({ calls, failures }: Target) => (calls === 0 ? '–' : `${failures} of ${calls}`)
 

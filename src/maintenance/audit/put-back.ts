@@ -4,7 +4,7 @@ import { shardOf, uuidv7 } from '../../core/ids.ts'
 import type { FindingKind } from '../../core/ledger/finding.ts'
 import { misfired } from '../../core/policy/misfire.ts'
 import { catchUpLaneOf, laneOf } from '../../core/run/lane.ts'
-import { delayMs, jitterOf } from '../../core/schedule/occurrences.ts'
+import { delayMs, jitterOf, MAX_COUNTED } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import { insertCatchUpRuns } from '../../store/agenda/catch-up.ts'
@@ -44,7 +44,7 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
     return { at: null, missed: 0 }
   }
   const runId = await goOn(tx, { task, ordinal, remedy })
-  const missed = remedy.lost?.count ?? (remedy.lost ? MAX_MISSED_TOLD : 0)
+  const missed = remedy.lost?.count ?? (remedy.lost ? MAX_COUNTED : 0)
   const detail = detailOf(remedy, task.definition, missed)
   await tx.run(audit.insertFindings([{ ...found, runId, isRepaired: true, missed, detail }]))
   return { at: remedy.catchUp[0]?.wakeAt ?? remedy.at, missed }
@@ -99,9 +99,6 @@ async function goOn(
   )
   return runId
 }
-
-/** The number reported if the missed occurrences were too many to count. */
-const MAX_MISSED_TOLD = 10_000
 
 const kindOf = ({ schedule }: TaskDefinition): FindingKind =>
   schedule.type === 'once' ? 'one_off_lost' : 'next_row_lost'

@@ -29,7 +29,7 @@ export const MAX_GROUPED = 50_000
 /** Maximum number of dead letters that one request dismisses. */
 const MAX_DISMISSED = 20_000
 /** Maximum number of dead letters that a forecast counts. */
-const MAX_FORECAST = 10_000
+export const MAX_FORECAST = 10_000
 const RATE = 10
 
 /** A filter for dead letters; instants are RFC 3339. A dead letter must match every given field. */

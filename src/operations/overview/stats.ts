@@ -1,7 +1,7 @@
 /** The overview: the current state, the last hour and day, and what comes next. */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
-import type { Counted } from '../../core/values/counted.ts'
+import { countedUpTo } from '../../core/values/counted.ts'
 import { utc } from '../../core/values/utc.ts'
 import { type AuditSummary, auditSummary } from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -25,7 +25,7 @@ const MINUTES_SHOWN = 60
 const LATE_AFTER_MS = 5_000
 /** Number of rows that are examined at either end of each shard. */
 const MAX_PER_SHARD = 150
-const MAX_TASKS_COUNTED = 10_000
+export const MAX_TASKS_COUNTED = 10_000
 const MAX_FAILURES = 2_000
 const MAX_FAILED_TASKS = 200
 const RUNS_OF_A_FAILED_TASK = 50
@@ -78,8 +78,11 @@ export async function readStats(context: Context) {
     },
     places: placesOf(nodes),
     tasks: {
-      total: upTo(tasks.total),
-      paused: { ...upTo(tasks.paused), since: tasks.pausedSince === null ? null : utc(tasks.pausedSince) },
+      total: countedUpTo(MAX_TASKS_COUNTED, tasks.total),
+      paused: {
+        ...countedUpTo(MAX_TASKS_COUNTED, tasks.paused),
+        since: tasks.pausedSince === null ? null : utc(tasks.pausedSince),
+      },
       failing,
     },
     lastDay: { ...day, isComplete: counted.isComplete },
@@ -164,8 +167,7 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
 }
 
 const refusedOf = (rows: readonly RefusedRow[]) => ({
-  count: rows.length,
-  atLeast: rows.length >= MAX_REFUSED,
+  ...countedUpTo(MAX_REFUSED, rows.length),
   items: rows.slice(0, REFUSED_SHOWN).map(({ firstAt, lastAt, ...row }) => ({
     ...row,
     since: utc(firstAt),
@@ -174,8 +176,7 @@ const refusedOf = (rows: readonly RefusedRow[]) => ({
 })
 
 const circuitsOf = (open: readonly OpenCircuit[]) => ({
-  count: open.length,
-  atLeast: open.length >= MAX_CIRCUITS,
+  ...countedUpTo(MAX_CIRCUITS, open.length),
   items: open.slice(0, CIRCUITS_SHOWN).map(({ target, openedAt, until, error }) => ({
     target,
     since: utc(openedAt),
@@ -183,8 +184,6 @@ const circuitsOf = (open: readonly OpenCircuit[]) => ({
     error: error && { code: error.code, message: error.message },
   })),
 })
-
-const upTo = (count: number): Counted => ({ count, atLeast: count >= MAX_TASKS_COUNTED })
 
 function placesOf(nodes: readonly NodeView[]) {
   const living = nodes.filter(({ state }) => state !== 'dead')

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 
 const MAX_NODES = 500
 /** Values of each kind that are counted. */
-const MAX_COUNTED = 100_000
+const MAX_VALUES_COUNTED = 100_000
 
 /** A key, by its fingerprint. */
 export interface EncryptionKey {
@@ -32,7 +32,7 @@ export interface EncryptionKeys {
 }
 
 export async function allEncryptionKeys({ db }: Context): Promise<EncryptionKeys> {
-  const uses = await db.run(keyUses(MAX_COUNTED))
+  const uses = await db.run(keyUses(MAX_VALUES_COUNTED))
   const holders = await db.run(keysOfNodes(MAX_NODES))
   const inUse = uses.flatMap(({ fingerprint }) => fingerprint ?? [])
   const valuesOf = (key: string | null): Counted => {

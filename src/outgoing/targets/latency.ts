@@ -6,7 +6,8 @@
 const BUCKETS_PER_DOUBLING = 4
 /** Two hours; longer attempts need not be distinguished. */
 const MAX_BUCKET = 23 * BUCKETS_PER_DOUBLING
-const MAX_COUNTED = 2_000
+/** Once the counts add up to this, all are halved. */
+const MAX_WEIGHT = 2_000
 
 export class LatencyHistogram {
   /** Has as many buckets as the slowest answer so far needs. */
@@ -23,7 +24,7 @@ export class LatencyHistogram {
     while (this.#counts.length <= index) this.#counts.push(0)
     this.#counts[index] = (this.#counts[index] ?? 0) + 1
     this.#total++
-    if (this.#total >= MAX_COUNTED) this.#halve()
+    if (this.#total >= MAX_WEIGHT) this.#halve()
   }
 
   /** Returns the duration that a fraction of the answers (0 to 1) does not exceed; null before the first answer. */

@@ -1,5 +1,6 @@
 /** Counts history by the minute, and reads the counts. */
 import { addBuckets, LATENESS_BOUNDS, type LatenessBuckets } from '../../core/run/lateness.ts'
+import { MAX_COUNTED } from '../../core/schedule/occurrences.ts'
 import { list, sql } from '../database/sql.ts'
 
 /** Counts of the runs that ended within one minute. */
@@ -28,14 +29,14 @@ interface Group {
   readonly occurrences: number
 }
 
-/** Number of occurrences assumed for a skip that covers too many to count. */
-const UNCOUNTED = 10_000
-
-/** Groups the runs that ended between two instants. They are found by time, through the BRIN index. */
+/**
+ * Groups the runs that ended between two instants. They are found by time, through the BRIN index. A skip that covers too many
+ * occurrences to count adds the number that was counted.
+ */
 export const groupRuns = ({ from, until }: { from: number; until: number }) => sql<Group>`
   select project_id as "projectId", date_trunc('minute', ended_at) as minute, state, coalesce(reason in ('misfire', 'lost'), false) as "isMissed",
          case when kind <> 'backfill' then width_bucket(late_ms, ${list(LATENESS_BOUNDS, (bound) => bound)}::bigint[]) end as bucket, count(*)::integer as runs,
-         sum(case when covers_until is null then 1 else coalesce(covers_count, ${UNCOUNTED}::integer) end)::integer as occurrences
+         sum(case when covers_until is null then 1 else coalesce(covers_count, ${MAX_COUNTED}::integer) end)::integer as occurrences
   from run
   where ended_at >= to_timestamp(${from}::float8 / 1000) and ended_at < to_timestamp(${until}::float8 / 1000)
   group by 1, 2, 3, 4, 5`

@@ -1,5 +1,6 @@
 /** Queues and lanes: registering, pausing and reading them, and counting their waiting runs. */
 import type { Lane } from '../../core/run/lane.ts'
+import { MAX_WAITING_COUNTED } from '../../core/values/counted.ts'
 import { list, type Part, part, sql } from '../database/sql.ts'
 import { gapOf, isLimited, nextAtWithin, windowOf } from './rates.ts'
 
@@ -97,9 +98,6 @@ export interface QueueRow {
   readonly oldest: number | null
   readonly createdAt: number
 }
-
-/** Waiting runs are counted up to this number; beyond it, users see that there are at least this many. */
-export const MAX_WAITING_COUNTED = 10_000
 
 const queueColumns = part`
   select q.name, q.paused_at as "pausedAt", q.created_at as "createdAt", waiting.count as waiting, waiting.oldest,

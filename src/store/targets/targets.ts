@@ -1,7 +1,7 @@
 /** Targets as users see them: the reports of nodes, the waiting runs, and the open circuits. */
 import type { CallError, LineState } from '../../core/target/target-state.ts'
+import { MAX_WAITING_COUNTED } from '../../core/values/counted.ts'
 import { part, sql } from '../database/sql.ts'
-import { MAX_WAITING_COUNTED } from '../queues/queues.ts'
 import { openCircuits } from './target-circuits.ts'
 import { counting } from './target-reports.ts'
 

@@ -5,12 +5,12 @@ import { REFUSED_WORDS } from '../../../src/core/ledger/refusal-report.ts'
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
 import { counted } from '../../components/count-words.ts'
+import { count } from '../../components/counts.ts'
 import { inOnePiece } from '../../components/duration-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import type { AnyState } from '../../components/state.ts'
 import { StateShape } from '../../components/state-mark.tsx'
 import classes from './attention.module.css'
-import { count } from './tiles.tsx'
 
 export function Attention({ stats }: { readonly stats: Stats }) {
   const { database, shards, runs, tasks, nodes, lastDay, refused, circuits, clock } = stats

@@ -2,7 +2,8 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { formatCount, formatDuration, formatShare } from '../../../src/core/words/time.ts'
-import type { Counted, Stats } from '../../api/overview.ts'
+import type { Stats } from '../../api/overview.ts'
+import { count } from '../../components/counts.ts'
 import classes from './tiles.module.css'
 
 const SOON_MINUTES = 5
@@ -51,9 +52,6 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
     </ul>
   )
 }
-
-/** Marks a count that stopped at its bound. */
-export const count = ({ count, atLeast }: Counted): string => `${formatCount(count)}${atLeast ? '+' : ''}`
 
 interface TileProps {
   readonly label: string

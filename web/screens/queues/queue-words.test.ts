@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Queue } from '../../api/wire.ts'
-import { drainWords, runningWords, stateOf, waitingWords } from './queue-words.ts'
+import { waitingWords } from '../../components/counts.ts'
+import { drainWords, runningWords, stateOf } from './queue-words.ts'
 
 const queue = {
   name: 'mail',

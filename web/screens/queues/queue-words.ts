@@ -1,14 +1,9 @@
 /** Describes the state of a queue. */
+import { waitingOf } from '../../../src/core/values/counted.ts'
 import { rateGapMs } from '../../../src/core/values/rate.ts'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
 import type { Queue } from '../../api/wire.ts'
 import type { AnyState } from '../../components/state.ts'
-
-/** The server counts waiting runs up to this number. */
-const COUNTED = 10_000
-
-export const waitingWords = ({ waiting }: Pick<Queue, 'waiting'>): string =>
-  `${formatCount(waiting)}${waiting >= COUNTED ? '+' : ''}`
 
 /** Running runs are counted only if the queue has a limit. */
 export const runningWords = ({ running, concurrencyLimit }: Queue): string =>
@@ -22,8 +17,9 @@ export function stateOf({ isPaused, running, concurrencyLimit }: Queue): { state
 }
 
 /** How long the queue's rate limit takes to start all waiting runs; null without such a limit. */
-export function drainWords({ isPaused, waiting, rate }: Queue): string | null {
-  if (isPaused || waiting === 0 || rate === null) return null
-  const words = formatDuration(Math.ceil((waiting * rateGapMs(rate)) / 1_000) * 1_000)
-  return waiting >= COUNTED ? `more than ${words} at this rate` : `about ${words} at this rate`
+export function drainWords({ isPaused, rate, ...queue }: Queue): string | null {
+  const { count, atLeast } = waitingOf(queue)
+  if (isPaused || count === 0 || rate === null) return null
+  const words = formatDuration(Math.ceil((count * rateGapMs(rate)) / 1_000) * 1_000)
+  return atLeast ? `more than ${words} at this rate` : `about ${words} at this rate`
 }

@@ -5,6 +5,7 @@ import { useMay } from '../../api/me.ts'
 import { itemsOf } from '../../api/pages.ts'
 import { queuesQuery } from '../../api/queues.ts'
 import type { Queue } from '../../api/wire.ts'
+import { waitingWords } from '../../components/counts.ts'
 import { Distance } from '../../components/instant.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { More, Paged } from '../../components/paged.tsx'
@@ -14,7 +15,7 @@ import { StateMark } from '../../components/state-mark.tsx'
 import { Table } from '../../components/table.tsx'
 import { TypedFilter } from '../../components/typed-filter.tsx'
 import { PauseButton } from './pause-button.tsx'
-import { runningWords, stateOf, waitingWords } from './queue-words.ts'
+import { runningWords, stateOf } from './queue-words.ts'
 
 const route = getRouteApi('/queues')
 /** The event stream does not carry counts of waiting runs, so they are polled. */

@@ -2,12 +2,12 @@ import { useState } from 'react'
 import { pathOfTarget, pauseTarget, resumeTarget } from '../../api/targets.ts'
 import type { Target } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
+import { waitingWords } from '../../components/counts.ts'
 import { shellLine } from '../../components/shell.ts'
 import { ReasonField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 import { given } from '../../components/typed.ts'
 import { keepTarget } from './target-screen.tsx'
-import { waitingWords } from './target-table.tsx'
 
 interface PanelProps {
   readonly target: Target

@@ -1,9 +1,10 @@
 import { limitWords, rateWords } from '../../../src/core/words/target.ts'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
 import type { Target } from '../../api/wire.ts'
+import { waitingWords } from '../../components/counts.ts'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
-import { failedWords, waitingWords } from './target-table.tsx'
+import { failedWords } from './target-table.tsx'
 
 export function TargetFacts({ target }: { readonly target: Target }) {
   const { limit, latency, lastError, oldest } = target

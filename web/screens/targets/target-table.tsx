@@ -1,15 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
 import type { Target } from '../../api/wire.ts'
+import { waitingWords } from '../../components/counts.ts'
 import { Distance } from '../../components/instant.tsx'
 import { Table } from '../../components/table.tsx'
 import { TargetMark } from './target-mark.tsx'
-
-/** The server counts waiting runs up to this number. */
-const COUNTED = 10_000
-
-export const waitingWords = ({ waiting }: Pick<Target, 'waiting'>): string =>
-  waiting >= COUNTED ? `${formatCount(COUNTED)}+` : formatCount(waiting)
 
 export const failedWords = ({ calls, failures }: Pick<Target, 'calls' | 'failures'>): string =>
   calls === 0 ? '–' : `${formatCount(failures)} of ${formatCount(calls)}`

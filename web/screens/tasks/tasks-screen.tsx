@@ -9,6 +9,7 @@ import { itemsOf } from '../../api/pages.ts'
 import { tasksQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
+import { count } from '../../components/counts.ts'
 import { DeleteTask } from '../../components/delete-task.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
@@ -75,7 +76,7 @@ interface CountProps {
 }
 
 /** The total is known only without filters, from the overview. */
-function Count({ count, isAll, isFiltered }: CountProps) {
+function Count({ count: shown, isAll, isFiltered }: CountProps) {
   const { data } = useQuery({
     ...statsQuery,
     refetchInterval: false,
@@ -83,11 +84,11 @@ function Count({ count, isAll, isFiltered }: CountProps) {
     enabled: !isAll && !isFiltered,
   })
   const total = isAll || isFiltered ? undefined : data?.tasks.total
-  const of = total && total.count > count ? ` of ${formatCount(total.count)}${total.atLeast ? '+' : ''}` : ''
+  const of = total && total.count > shown ? ` of ${count(total)}` : ''
   return (
     <span className={classes.count} role="status">
-      {formatCount(count)}
-      {of || (isAll ? '' : '+')} {count === 1 && isAll ? 'task' : 'tasks'}
+      {formatCount(shown)}
+      {of || (isAll ? '' : '+')} {shown === 1 && isAll ? 'task' : 'tasks'}
     </span>
   )
 }

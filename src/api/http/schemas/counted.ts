@@ -9,4 +9,3 @@ export const Counted = z
       .describe('True if counting stopped at this number; the actual number may be higher.'),
   })
   .meta({ id: 'Counted' })
-export type Counted = z.output<typeof Counted>

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { parseInstant } from '../../../core/schedule/instant.ts'
+import { formatCount } from '../../../core/words/time.ts'
+import { MAX_FORECAST } from '../../../operations/dead-letters/dead-letters.ts'
 import { Instant, Uuid } from '../../../operations/validation/values.ts'
 import { GROUPINGS } from '../../../store/history/dead-letters.ts'
 import { REDRIVE_STATES } from '../../../store/history/redrives.ts'
@@ -108,7 +110,7 @@ export type RedriveDeadLetters = z.output<typeof RedriveDeadLetters>
 
 export const RedriveForecast = z
   .object({
-    count: z.int().describe('Number of matching runs, counted up to 10 000.'),
+    count: z.int().describe(`Number of matching runs, counted up to ${formatCount(MAX_FORECAST)}.`),
     endedTasks: z.int().describe('Matching runs that cannot be rerun because their task has ended.'),
     isComplete: z.boolean().describe('False if more runs may match.'),
   })

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { MAX_WAITING_COUNTED } from '../../../core/values/counted.ts'
+import { formatCount } from '../../../core/words/time.ts'
 import { Rate } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
@@ -25,7 +27,9 @@ export const Queue = z
       .int()
       .nullable()
       .describe('Maximum burst: how many runs may start at once after an idle period; null for the default.'),
-    waiting: z.int().describe('Runs that are waiting for a worker, counted up to 10 000.'),
+    waiting: z
+      .int()
+      .describe(`Runs that are waiting for a worker, counted up to ${formatCount(MAX_WAITING_COUNTED)}.`),
     oldest: Stored.nullable().describe('Due time of the run that has been waiting longest.'),
     createdAt: Stored,
   })

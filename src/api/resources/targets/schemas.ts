@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { MAX_TARGET_CHARACTERS, parseTarget } from '../../../core/target/target-name.ts'
 import { LIMIT_REASONS, TARGET_STATES } from '../../../core/target/target-state.ts'
+import { MAX_WAITING_COUNTED } from '../../../core/values/counted.ts'
+import { formatCount } from '../../../core/words/time.ts'
 import { Rate } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
@@ -83,7 +85,9 @@ export const Target = z
     target: z.string(),
     isPattern: z.boolean().describe('True for a pattern that has settings; it has no calls itself.'),
     ...seen,
-    waiting: z.int().describe('Runs that are waiting for this target, counted up to 10 000.'),
+    waiting: z
+      .int()
+      .describe(`Runs that are waiting for this target, counted up to ${formatCount(MAX_WAITING_COUNTED)}.`),
     oldest: Stored.nullable().describe('Due time of the run that has been waiting longest.'),
     rate: z.object({
       limit: z

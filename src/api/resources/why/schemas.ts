@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { WHY_CODES } from '../../../core/why/why.ts'
+import { formatCount } from '../../../core/words/time.ts'
 import { Instant, Uuid } from '../../../operations/validation/values.ts'
+import { MAX_AHEAD } from '../../../operations/why/why.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
@@ -29,7 +31,7 @@ const facts = z
     handler: z.string(),
     workers: z.int(),
     places: z.int(),
-    ahead: z.int().describe('Runs ahead of this one, counted up to 1000.'),
+    ahead: z.int().describe(`Runs ahead of this one, counted up to ${formatCount(MAX_AHEAD)}.`),
     shard: z.int(),
     reason: z.string(),
     count: z.int(),
