@@ -3,12 +3,13 @@
  * the most important one first.
  */
 import type { BlackoutEffect } from '../policy/blackout-rule.ts'
+import { roughly } from '../words/time.ts'
 import { type AwaitedFiles, fileCauses } from './file-causes.ts'
 import { neededFlags, neededWords } from './needed.ts'
 import { type NextOwed, nextOwed } from './next-owed.ts'
 import { type AwaitedSecrets, keyCauses, missingCauses } from './secret-causes.ts'
 import { type AwaitedTarget, targetCauses } from './target-causes.ts'
-import { because, doubledRate, instant, quoted, roughly, type Why } from './why.ts'
+import { because, doubledRate, instant, quoted, type Why } from './why.ts'
 
 /** A live row of the task. */
 export interface LiveRun {

@@ -3,9 +3,10 @@
  * instant. What is not recorded (which worker had a free slot, whether a queue was full) is not guessed.
  */
 import { expectedBetween, type Owing } from '../ledger/expected.ts'
+import { roughly } from '../words/time.ts'
 import type { Blackout } from './now.ts'
 import { type Recorded, recordedCauses } from './recorded.ts'
-import { because, instant, roughly, type Why, type WhyCode } from './why.ts'
+import { because, instant, type Why, type WhyCode } from './why.ts'
 
 /** A run of the task that was due at or before the instant, live or ended. */
 export interface PastRun {

@@ -98,19 +98,6 @@ export interface Why {
 
 export const instant = (ms: number): string => new Date(ms).toISOString()
 
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const
-
-/** A length of time in one unit, rounded down. */
-export function roughly(ms: number): string {
-  const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['ms', 1]
-  return `${Math.max(0, Math.floor(ms / unitMs))} ${unit}`
-}
-
 export const because = (reason: string | null | undefined): string => (reason ? ` (${reason})` : '')
 
 /** Quotes an argument of a command for a shell. */

@@ -88,6 +88,19 @@ function twoUnits(ms: number, large: number, largeWord: string, small: number, s
   return `${Math.floor(ms / large)} ${largeWord}${rest === 0 ? '' : ` ${rest} ${smallWord}`}`
 }
 
+const ROUGH_UNITS = [
+  ['d', DAY],
+  ['h', HOUR],
+  ['min', MINUTE],
+  ['s', SECOND],
+] as const
+
+/** A duration in one unit, rounded down, for sentences: `7 h`, `3 min`, `840 ms`. */
+export function roughly(ms: number): string {
+  const [unit, unitMs] = ROUGH_UNITS.find(([, length]) => ms >= length) ?? ['ms', 1]
+  return `${Math.max(0, Math.floor(ms / unitMs))} ${unit}`
+}
+
 /** `in 7 h 12 m`, `3 m ago`, or `now` within a second. Uses whole seconds, because it is shown beside a clock. */
 export function formatDistance(at: number, now: number): string {
   const distance = at - now

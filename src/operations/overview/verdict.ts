@@ -2,6 +2,7 @@
 
 import { REFUSED_WORDS, type RefusedOperation } from '../../core/ledger/refusal-report.ts'
 import type { Counted } from '../../core/values/counted.ts'
+import { roughly } from '../../core/words/time.ts'
 
 /** The counts that the sentence is made of. */
 export interface Ingredients {
@@ -129,9 +130,8 @@ const circuitsSentence = (target: string, open: Counted): string =>
 
 function stepOf({ byMs, agoMs, count }: ClockStep): string {
   const times = count === 1 ? '' : ` (${of(count, 'time')} in the last 24 hours)`
-  const length = Math.abs(byMs) < 1_000 ? `${Math.abs(byMs)} ms` : roughly(Math.abs(byMs))
   const direction = byMs < 0 ? 'back' : 'forward'
-  return `The database clock was set ${direction} by ${length}, ${roughly(agoMs)} ago${times}.`
+  return `The database clock was set ${direction} by ${roughly(Math.abs(byMs))}, ${roughly(Math.max(1_000, agoMs))} ago${times}.`
 }
 
 /** A round takes less than a minute; if none has ended for this long, no node is auditing. */
@@ -142,15 +142,3 @@ const of = (count: number, noun: string) => `${numeral(count)} ${noun}${count ==
 
 /** Formats a number with no-break spaces between thousands. */
 const numeral = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, '\u00a0')
-
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const
-
-function roughly(ms: number): string {
-  const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['s', 1_000]
-  return `${Math.max(1, Math.floor(ms / unitMs))} ${unit}`
-}
