@@ -1,12 +1,13 @@
 /** Determines by trial which sandbox this machine supports. */
 
 import { execFile } from 'node:child_process'
-import { access, constants, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findSystem } from './bubblewrap/arguments.ts'
 import { BubblewrapSandbox } from './bubblewrap/bubblewrap-sandbox.ts'
 import { Cgroups, heldBy } from './cgroups/cgroups.ts'
+import { canExecute } from './executable.ts'
 import { findLauncherShell, type LauncherShell } from './inherited.ts'
 import { ownFirstUid } from './places.ts'
 import { chooseBase, makeProgramFolder } from './program-folder.ts'
@@ -185,14 +186,7 @@ function describe(
 }
 
 async function firstExecutable(paths: readonly string[]): Promise<string | null> {
-  for (const path of paths)
-    if (
-      await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
-      return path
+  for (const path of paths) if (await canExecute(path)) return path
   return null
 }
 

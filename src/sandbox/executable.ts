@@ -135,7 +135,8 @@ function foreignKind(start: Buffer): string | undefined {
   return FOREIGN.find(([magic]) => hex.startsWith(magic))?.[1]
 }
 
-async function canExecute(path: string): Promise<boolean> {
+/** Whether this process may execute a file. */
+export async function canExecute(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK)
     return true

@@ -1,9 +1,10 @@
 /** Runs programs in separate namespaces, created by bubblewrap. */
 
-import { access, constants, realpath, writeFile } from 'node:fs/promises'
+import { realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex, Writable } from 'node:stream'
 import { type Cgroups, heldBy } from '../cgroups/cgroups.ts'
+import { canExecute } from '../executable.ts'
 import type { LauncherShell } from '../inherited.ts'
 import { inner, LAUNCHER, outer, processLimits, SHELL } from '../launcher.ts'
 import { type Place, Places, type User } from '../places.ts'
@@ -162,13 +163,4 @@ async function commandMounts(path: string): Promise<Mount[]> {
   return [...new Set([path, source])]
     .filter((target) => !isInSystem(target))
     .map((target) => ({ source, target }))
-}
-
-async function canExecute(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
