@@ -8,6 +8,7 @@ import { LogWriter } from '../logs/log-writer.ts'
 import { RefusedRequests } from '../operations/audit-log/refused-requests.ts'
 import type { Facilities, ProgramMaxima } from '../operations/context.ts'
 import { WriteCheck } from '../operations/server/write-check.ts'
+import type { HttpClientOptions } from '../outgoing/http-client.ts'
 import { NameResolver } from '../outgoing/names/name-resolver.ts'
 import { OwnPorts } from '../outgoing/own-ports.ts'
 import { ProjectSettings } from '../outgoing/project-settings.ts'
@@ -76,11 +77,9 @@ export interface Foundations extends NodeOptions {
   readonly signer: SecretSigner
   readonly vault: Vault
   readonly ownPorts: OwnPorts
-  readonly resolver: NameResolver
   readonly userAgent: string
-  readonly allowPrivateAddresses: boolean
-  /** Private networks that tasks may reach even if other private addresses are not allowed. */
-  readonly allowedNetworks: readonly Network[]
+  /** Where requests of tasks and to receivers of events may connect, and how names are resolved. */
+  readonly http: HttpClientOptions
   readonly projectSettings: ProjectSettings
   /** How many files and connections this node may have open at once. */
   readonly files: FileShare
@@ -105,6 +104,8 @@ export function layFoundations(options: NodeOptions): Foundations {
     ownFile: options.ownKeyFile,
   })
   const vault = new Vault({ db: engine, log, source, nodeId: id, labels: labelsOfNode(config.labels) })
+  const projectSettings = new ProjectSettings({ db: engine, log })
+  const ownPorts = new OwnPorts()
   return {
     ...options,
     id,
@@ -140,12 +141,16 @@ export function layFoundations(options: NodeOptions): Foundations {
     },
     vault,
     signer: new SecretSigner({ db: engine, clock, log, vault }),
-    ownPorts: new OwnPorts(),
-    resolver: new NameResolver(),
+    ownPorts,
+    http: {
+      allowPrivate: reachesPrivate(config),
+      allowedNetworks: allowedNetworksOf(config),
+      projectNetworks: projectSettings,
+      own: ownPorts,
+      resolver: new NameResolver(),
+    },
     userAgent: `belfry/${version}`,
-    allowPrivateAddresses: reachesPrivate(config),
-    allowedNetworks: allowedNetworksOf(config),
-    projectSettings: new ProjectSettings({ db: engine, log }),
+    projectSettings,
     files: filesOf(options, log),
     subscriptionLeaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,
   }

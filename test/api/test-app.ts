@@ -123,7 +123,7 @@ async function createOneApp(
     clock,
     userAgent: 'belfry/0.0.0-test',
     keys: UNSIGNED,
-    allowPrivateAddresses: true,
+    http: { allowPrivate: true },
     timeoutMs: 10_000,
   })
   const readiness = new Readiness(facilities.writeCheck)

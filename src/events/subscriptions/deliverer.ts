@@ -1,9 +1,5 @@
 import { type EventSource, sourceOf } from '../../core/run/history-event.ts'
-import type { Network } from '../../core/values/network.ts'
-import { HttpClient } from '../../outgoing/http-client.ts'
-import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
-import type { OwnPorts } from '../../outgoing/own-ports.ts'
-import type { ProjectNetworks } from '../../outgoing/project-networks.ts'
+import { HttpClient, type HttpClientOptions } from '../../outgoing/http-client.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { LeasedWork } from '../../runtime/leased-work.ts'
@@ -31,16 +27,8 @@ export interface DelivererOptions {
   readonly keys: EndpointKeys
   /** Whether this node can sign messages; it sends none otherwise. */
   canSign(): boolean
-  /** Whether receivers may be on loopback or in private networks. */
-  readonly allowPrivateAddresses: boolean
-  /** Networks in which receivers may be even if private addresses are otherwise not allowed. */
-  readonly allowedNetworks?: readonly Network[]
-  /** The projects' restrictions of these networks. */
-  readonly projectNetworks?: ProjectNetworks
-  /** The ports that this process itself listens on, which must not be called. */
-  readonly ownPorts?: OwnPorts
-  /** Shared with all other code in this process that resolves names. */
-  readonly resolver?: NameResolver
+  /** Where receivers may be, and how their names are resolved. */
+  readonly http: HttpClientOptions
   /** For how long a silent node prevents others from delivering. */
   readonly leaseMs: number
 }
@@ -56,7 +44,7 @@ export class Deliverer extends LeasedWork<Leased> {
   readonly #aside: SetAside<{ readonly id: string }>
 
   constructor(options: DelivererOptions) {
-    const { db, log, allowPrivateAddresses, allowedNetworks, projectNetworks, ownPorts, resolver } = options
+    const { db, log, http } = options
     super({
       name: 'subscriptions',
       everyMs: EVERY_MS,
@@ -65,13 +53,7 @@ export class Deliverer extends LeasedWork<Leased> {
       log,
     })
     this.#options = options
-    this.#client = new HttpClient({
-      allowPrivate: allowPrivateAddresses,
-      allowedNetworks,
-      projectNetworks,
-      own: ownPorts,
-      resolver,
-    })
+    this.#client = new HttpClient(http)
     this.#tails = {
       history: new HistoryTail({ db, log }),
       'audit-log': new HistoryTail({ db, log, source: 'audit-log' }),

@@ -1,10 +1,6 @@
 import { uuidv7 } from '../../core/ids.ts'
 import { type EndedRun, runEventOf } from '../../core/run/run-event.ts'
-import type { Network } from '../../core/values/network.ts'
-import { HttpClient } from '../../outgoing/http-client.ts'
-import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
-import type { OwnPorts } from '../../outgoing/own-ports.ts'
-import type { ProjectNetworks } from '../../outgoing/project-networks.ts'
+import { HttpClient, type HttpClientOptions } from '../../outgoing/http-client.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Service } from '../../runtime/service.ts'
@@ -19,16 +15,8 @@ export interface TesterOptions {
   readonly clock: Clock
   readonly userAgent: string
   readonly keys: EndpointKeys
-  /** Whether receivers may be on loopback or in private networks. */
-  readonly allowPrivateAddresses: boolean
-  /** Networks in which receivers may be even if private addresses are otherwise not allowed. */
-  readonly allowedNetworks?: readonly Network[]
-  /** The projects' restrictions of these networks. */
-  readonly projectNetworks?: ProjectNetworks
-  /** The ports that this process itself listens on, which must not be called. */
-  readonly ownPorts?: OwnPorts
-  /** Shared with all other code in this process that resolves names. */
-  readonly resolver?: NameResolver
+  /** Where receivers may be, and how their names are resolved. */
+  readonly http: HttpClientOptions
   /** How long a receiver may take to respond, the same as for real events. */
   readonly timeoutMs: number
 }
@@ -43,14 +31,7 @@ export class Tester implements SubscriptionTester, Service {
 
   constructor(options: TesterOptions) {
     this.#options = options
-    const { allowPrivateAddresses, allowedNetworks, projectNetworks, ownPorts, resolver } = options
-    this.#client = new HttpClient({
-      allowPrivate: allowPrivateAddresses,
-      allowedNetworks,
-      projectNetworks,
-      own: ownPorts,
-      resolver,
-    })
+    this.#client = new HttpClient(options.http)
   }
 
   start(): void {}

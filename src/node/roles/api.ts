@@ -25,8 +25,7 @@ export interface ApiRole {
 }
 
 export async function apiRole(foundations: Foundations, certificate: Certificate | null): Promise<ApiRole> {
-  const { config, connections, wakeUps, definitions, clock, log, facilities, ownPorts, resolver } =
-    foundations
+  const { config, connections, wakeUps, definitions, clock, log, facilities, ownPorts } = foundations
   const remoteWorkers = new RemoteDesk({
     db: connections.engine,
     transportOn: (queryable) => new PostgresTransport(queryable),
@@ -56,11 +55,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     clock,
     userAgent: foundations.userAgent,
     keys: foundations.signer,
-    allowPrivateAddresses: foundations.allowPrivateAddresses,
-    allowedNetworks: foundations.allowedNetworks,
-    projectNetworks: foundations.projectSettings,
-    ownPorts,
-    resolver,
+    http: foundations.http,
     timeoutMs: Math.floor(foundations.subscriptionLeaseMs / 3),
   })
   const keys = new KeyBook({

@@ -24,9 +24,8 @@ export interface WorkerRole {
 }
 
 export function workerRole(foundations: Foundations): WorkerRole {
-  const { id, config, connections, wakeUps, definitions, clock, log, signer, ownPorts, resolver } =
-    foundations
-  const { userAgent, allowPrivateAddresses, allowedNetworks, projectSettings, files, vault } = foundations
+  const { id, config, connections, wakeUps, definitions, clock, log, signer } = foundations
+  const { userAgent, http, projectSettings, files, vault } = foundations
   const { engine, delivery } = connections
   const mail = mailOf(config)
   const mailTarget = mail && smtpTargetOf(mail.server)
@@ -38,13 +37,8 @@ export function workerRole(foundations: Foundations): WorkerRole {
   })
   const executors = createExecutors({
     exec: createExecExecutor({ db: engine, runner: () => programs.runner }),
-    allowPrivateAddresses,
-    allowedNetworks,
-    projectNetworks: projectSettings,
-    ownPorts,
-    resolver,
-    connectionsPerOrigin: files.maxCalls,
-    idleConnections: files.idleConnections,
+    // As many connections per target as calls, which are limited elsewhere.
+    http: { ...http, connectionsPerOrigin: files.maxCalls, idleConnections: files.idleConnections },
     userAgent,
     signer,
     mail,
@@ -94,11 +88,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     userAgent,
     keys: signer,
     canSign: () => vault.canSign,
-    allowPrivateAddresses,
-    allowedNetworks,
-    projectNetworks: projectSettings,
-    ownPorts,
-    resolver,
+    http,
     leaseMs: foundations.subscriptionLeaseMs,
   })
   return { programs, worker, targets, deliverer }

@@ -4,7 +4,7 @@ import { createExecutors } from './executors.ts'
 import { anAttempt, httpServer, NO_MAIL_SETTINGS, unsigned } from './test-support.ts'
 
 const executors = createExecutors({
-  allowPrivateAddresses: true,
+  http: { allowPrivate: true },
   userAgent: 'belfry/0',
   signer: unsigned,
   mail: null,
@@ -12,7 +12,7 @@ const executors = createExecutors({
   projectMail: NO_MAIL_SETTINGS,
 })
 const guarded = createExecutors({
-  allowPrivateAddresses: false,
+  http: { allowPrivate: false },
   userAgent: 'belfry/0',
   signer: unsigned,
   mail: null,

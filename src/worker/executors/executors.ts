@@ -1,10 +1,9 @@
 import type { Action, ExecAction, HandlerAction } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
-import type { Network } from '../../core/values/network.ts'
-import { HttpClient } from '../../outgoing/http-client.ts'
+import { HttpClient, type HttpClientOptions } from '../../outgoing/http-client.ts'
 import { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import { OwnPorts } from '../../outgoing/own-ports.ts'
-import { type ProjectNetworks, UNCONFINED } from '../../outgoing/project-networks.ts'
+import { UNCONFINED } from '../../outgoing/project-networks.ts'
 import type { Signer } from '../../outgoing/signer.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import { createEmailExecutor } from './email.ts'
@@ -15,19 +14,8 @@ import { sleep } from './sleep.ts'
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool.ts'
 
 export interface ExecutorsOptions {
-  /** Whether tasks may reach loopback and private networks. Metadata services stay out of reach. */
-  readonly allowPrivateAddresses: boolean
-  /** Networks that tasks may reach even if private addresses are otherwise not allowed. */
-  readonly allowedNetworks?: readonly Network[]
-  /** The projects' restrictions of these networks. */
-  readonly projectNetworks?: ProjectNetworks
-  /** The ports that this process itself listens on, which tasks must not call. */
-  readonly ownPorts?: OwnPorts
-  /** Shared with all other code in this process that resolves names. */
-  readonly resolver?: NameResolver
-  /** Maximum connections per target: as many as calls, which are limited elsewhere. */
-  readonly connectionsPerOrigin?: number
-  readonly idleConnections?: number
+  /** Where tasks may connect to, mail servers included, and how names are resolved. Metadata services stay out of reach. */
+  readonly http: HttpClientOptions
   /** Sent as `user-agent`, such as `belfry/1.0.0`. */
   readonly userAgent: string
   /** Signs the requests of projects that have secrets. */
@@ -50,37 +38,19 @@ export interface Executors extends Executor {
   close(): Promise<void>
 }
 
-export function createExecutors({
-  allowPrivateAddresses,
-  allowedNetworks,
-  projectNetworks = UNCONFINED,
-  ownPorts = new OwnPorts(),
-  resolver = new NameResolver(),
-  connectionsPerOrigin,
-  idleConnections,
-  userAgent,
-  signer,
-  mail,
-  exec,
-  projectMail,
-}: ExecutorsOptions): Executors {
-  const client = new HttpClient({
-    allowPrivate: allowPrivateAddresses,
-    allowedNetworks,
-    projectNetworks,
-    own: ownPorts,
-    resolver,
-    connectionsPerOrigin,
-    idleConnections,
-  })
+export function createExecutors(options: ExecutorsOptions): Executors {
+  const { userAgent, signer, mail, exec, projectMail } = options
+  const { own = new OwnPorts(), resolver = new NameResolver() } = options.http
+  const client = new HttpClient({ ...options.http, own, resolver })
   const http = createHttpExecutor({ client, userAgent, signer })
   const slack = createSlackExecutor({ client, userAgent })
   const pool = mail && new SmtpPool({ ...mail, resolver })
+  const { allowPrivate, allowedNetworks, projectNetworks: networks = UNCONFINED } = options.http
   const mailboxes = new Mailboxes({
     ...projectMail,
-    policy: { allowPrivate: allowPrivateAddresses, allowedNetworks },
-    networks: projectNetworks,
-    own: ownPorts,
+    policy: { allowPrivate, allowedNetworks },
+    networks,
+    own,
     resolver,
   })
   const email = createEmailExecutor({ pool, defaultFrom: mail?.from ?? null, mailboxes })

@@ -150,7 +150,7 @@ export function messages({ db, node, create, trigger, subscribe, read }: Telling
       clock: { now: () => Date.now() },
       userAgent: 'belfry',
       keys: UNSIGNED,
-      allowPrivateAddresses: false,
+      http: { allowPrivate: false },
       timeoutMs: 10_000,
     })
 
