@@ -17,6 +17,7 @@ import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
 import { onceAhead, onceHeld, writeOnce } from './once-ahead.ts'
+import { performDuty } from './perform-duty.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
 import { dropSkips } from './skip-next.ts'
 import { refuseMissingFiles, waitOfStored } from './task-files.ts'
@@ -124,23 +125,13 @@ export async function resumeTask(
  * Ends a pause at its set end. It ends at that instant even if no scheduler was running then: occurrences that came due since
  * were missed, and follow the misfire policy.
  */
-export async function endPauseOnTime({ db, wakeUps }: Facilities, runId: string): Promise<void> {
-  const due = await withDeadlockRetry(db, async (tx) => {
-    const [duty] = await tx.run(changes.dutyOf(runId))
-    if (!duty) return null
-    const { projectId } = duty
-    const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
-    const [taken] = await tx.run(changes.takeDuty(runId))
-    if (!task || !taken || task.pausedAt === null) return null
-    if (duty.isArchived) {
-      await tx.run(changes.pauseWithProject(task.id))
-      return null
-    }
-    const at = await endPause(tx, { task, projectId, now: taken.at, reason: null })
-    return at === null ? null : { shard: shardOf(task.id), at }
+export const endPauseOnTime = (facilities: Facilities, runId: string): Promise<void> =>
+  performDuty(facilities, runId, async (tx, { task, projectId, at, isArchived }) => {
+    if (task.pausedAt === null) return null
+    if (!isArchived) return endPause(tx, { task, projectId, now: at, reason: null })
+    await tx.run(changes.pauseWithProject(task.id))
+    return null
   })
-  if (due) wakeUps.announceDue([due])
-}
 
 /** Ends a pause whose set end has passed, even if no scheduler has ended it yet. Every change of a task does this first. */
 export async function endOverdue(

@@ -14,6 +14,7 @@ import * as changes from '../../store/tasks/task-statements.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay } from './define-task.ts'
+import { performDuty } from './perform-duty.ts'
 import { haltTask, instantAfter, lockLiving, nextOrdinal, passUntil, writeAhead } from './settle.ts'
 
 /** Which occurrences to skip. */
@@ -102,27 +103,21 @@ export async function dropSkips(
 }
 
 /** Records an occurrence as skipped when it comes due, and continues with the next one. */
-export async function skipOnTime({ db, wakeUps }: Facilities, runId: string): Promise<void> {
-  const due = await withDeadlockRetry(db, async (tx) => {
-    const [duty] = await tx.run(changes.dutyOf(runId))
-    if (!duty) return null
-    const { projectId } = duty
-    const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
-    const [taken] = await tx.run(changes.takeDuty(runId))
-    if (!task || !taken) return null
-    await recordSkip(tx, task, { projectId, first: taken.at, last: taken.at, count: 1 })
-    const at = instantAfter(task.definition, taken.at)
-    if (at === null || task.skipUntil === null || at > task.skipUntil) {
+export const skipOnTime = (facilities: Facilities, runId: string): Promise<void> =>
+  performDuty(facilities, runId, async (tx, { task, projectId, at }) => {
+    await recordSkip(tx, task, { projectId, first: at, last: at, count: 1 })
+    const next = instantAfter(task.definition, at)
+    if (next === null || task.skipUntil === null || next > task.skipUntil) {
       await tx.run(changes.markSkipped(task.id, null, null))
       return null
     }
-    const shard = shardOf(task.id)
     const { id: taskId, version } = task
-    await tx.run(changes.insertDuty({ runId: uuidv7(), taskId, projectId, shard, at, version, kind: 'skip' }))
-    return { shard, at }
+    const shard = shardOf(taskId)
+    await tx.run(
+      changes.insertDuty({ runId: uuidv7(), taskId, projectId, shard, at: next, version, kind: 'skip' }),
+    )
+    return next
   })
-  if (due) wakeUps.announceDue([due])
-}
 
 async function recordSkip(
   tx: Queryable,
