@@ -1,4 +1,5 @@
 /** Schedules on the command line: one flag for each kind of schedule, and flags for further settings. */
+import { onStdout as c } from '../terminal.ts'
 import { readJson, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'
 
@@ -30,6 +31,12 @@ export function readSchedule(flags: Flags, current: unknown): unknown {
 export function hasAssumedZone(flags: Flags): boolean {
   return flags['timezone'] === undefined && ON_THE_WALL_CLOCK.some((kind) => flags[kind] !== undefined)
 }
+
+/** Says which time zone a schedule has if none was given; empty for others. */
+export const zoneNote = (timezone: string | null, isAssumed: boolean): string =>
+  isAssumed && timezone === machineZone()
+    ? c.dim(`  ${timezone} is the time zone of this machine; to change it: --timezone`)
+    : ''
 
 function scheduleOf(
   kind: (typeof SCHEDULE_KINDS)[number],

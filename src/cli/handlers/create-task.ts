@@ -4,7 +4,7 @@ import { titleOf } from '../client/find-task.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { facts, printable } from '../client/printed.ts'
 import { missingNote, missingWorker, programWorkers } from '../client/program-workers.ts'
-import { hasAssumedZone, machineZone } from '../client/schedule-flags.ts'
+import { hasAssumedZone, zoneNote } from '../client/schedule-flags.ts'
 import type { Server } from '../client/server.ts'
 import { type Flags, readTaskFlags } from '../client/task-flags.ts'
 import { namingFlags } from '../client/task-refusal.ts'
@@ -53,10 +53,7 @@ interface CreatedOptions {
 
 function createdText(task: Task, { server, notes, missing, isZoneAssumed }: CreatedOptions): string {
   const words = printable(task.scheduleInWords ?? '')
-  const isLocal = isZoneAssumed && task.timezone === machineZone()
-  const zone = isLocal
-    ? c.dim(`  ${machineZone()} is the time zone of this machine; to change it: --timezone`)
-    : ''
+  const zone = zoneNote(task.timezone, isZoneAssumed)
   const pairs: [string, string][] = [
     ['id', task.id],
     ...nextPairs(task, server.now()),

@@ -15,7 +15,7 @@ import { RefusedError } from '../client/problem.ts'
 import { refuseNoProgram } from '../client/program-file.ts'
 import { missingNote, missingWorker, programWorkers } from '../client/program-workers.ts'
 import { naming } from '../client/refusal.ts'
-import { hasAssumedZone, machineZone, SCHEDULE_KINDS } from '../client/schedule-flags.ts'
+import { hasAssumedZone, SCHEDULE_KINDS, zoneNote } from '../client/schedule-flags.ts'
 import type { Server } from '../client/server.ts'
 import { type Flags, flagAt, readTaskFlags } from '../client/task-flags.ts'
 import { nextPairs } from '../client/task-words.ts'
@@ -80,10 +80,7 @@ interface Made {
 }
 
 function madeText({ task, file, sentBytes, change, missing, server, isZoneAssumed }: Made): string {
-  const isLocal = isZoneAssumed && task.timezone === machineZone()
-  const zone = isLocal
-    ? c.dim(`  ${machineZone()} is the time zone of this machine; to change it: --timezone`)
-    : ''
+  const zone = zoneNote(task.timezone, isZoneAssumed)
   const pairs: [string, string][] = [
     ['id', task.id],
     ['file', `${file.id}  ${contentWords(file)}${sentBytes === 0 ? ', uploaded before' : ''}`],

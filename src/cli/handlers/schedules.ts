@@ -4,9 +4,8 @@ import { readNumber, usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { printable, table } from '../client/printed.ts'
 import { naming } from '../client/refusal.ts'
-import { hasAssumedZone, machineZone, readSchedule } from '../client/schedule-flags.ts'
+import { hasAssumedZone, machineZone, readSchedule, zoneNote } from '../client/schedule-flags.ts'
 import { type Flags, flagAt } from '../client/task-flags.ts'
-import { onStdout as c } from '../terminal.ts'
 
 const NOTES_SHOWN = 5
 
@@ -55,12 +54,8 @@ function previewText(preview: Preview, isZoneAssumed: boolean, now: number): str
     at,
   ])
   const isPutOff = occurrences.some(({ firesAt }) => firesAt !== undefined)
-  const assumed =
-    isZoneAssumed && timezone === machineZone()
-      ? c.dim(`  ${zone} is the time zone of this machine; to change it: --timezone`)
-      : ''
   return [
-    `${printable(description)}${assumed}\n`,
+    `${printable(description)}${zoneNote(timezone, isZoneAssumed)}\n`,
     rows.length === 0
       ? 'No more occurrences after this time.\n'
       : table(['DUE', ...(isPutOff ? ['FIRES'] : []), 'WHEN', 'UTC'], rows),
