@@ -13,6 +13,7 @@ import { decodeCursor, encodeCursor, isInstant } from '../../http/cursor.ts'
 import { headers, idempotencyOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { runsOfOneTask } from '../tasks/run-routes.ts'
+import { sendCreated } from './created.ts'
 import { presentAttempt, presentRun } from './present.ts'
 import { ListRuns, Run, RunPage, RunWithAttempts as RunWithAttemptsSchema } from './schemas.ts'
 
@@ -85,15 +86,12 @@ export function runRoutes(app: App): void {
     '/v1/runs/:id/retry',
     { schema: retry, config: { access: 'operate', isOfQueue: true } },
     async (request, reply) => {
-      const { status, body, isReplay } = await retryRun(request.context, {
+      const answer = await retryRun(request.context, {
         id: request.params.id,
         repeat: idempotencyOf(request),
         present: presentRun,
       })
-      const run = body as Run
-      reply.header('location', `/v1/runs/${run.id}`)
-      if (isReplay) reply.header('idempotent-replayed', 'true')
-      return reply.code(status as 201).send(run)
+      return sendCreated(reply, answer)
     },
   )
 

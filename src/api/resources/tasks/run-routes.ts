@@ -13,6 +13,7 @@ import type { App } from '../../app.ts'
 import { decodeCursor, isInstant, pageOf } from '../../http/cursor.ts'
 import { headers, idempotencyOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
+import { sendCreated } from '../runs/created.ts'
 import { presentAttempt, presentRun } from '../runs/present.ts'
 import { AttemptPage, ListAttempts, ListRunsOfTask, Run, RunPage } from '../runs/schemas.ts'
 import { TriggerTask } from './schemas.ts'
@@ -56,17 +57,14 @@ export function taskRunRoutes(app: App): void {
     '/v1/tasks/:id/trigger',
     { schema: trigger, config: { access: 'operate', isOfQueue: true } },
     async (request, reply) => {
-      const { status, body, isReplay } = await triggerTask(request.context, {
+      const answer = await triggerTask(request.context, {
         taskId: request.params.id,
         override: request.body ?? null,
         retryOf: null,
         repeat: idempotencyOf(request),
         present: presentRun,
       })
-      const run = body as Run
-      reply.header('location', `/v1/runs/${run.id}`)
-      if (isReplay) reply.header('idempotent-replayed', 'true')
-      return reply.code(status as 201).send(run)
+      return sendCreated(reply, answer)
     },
   )
 
