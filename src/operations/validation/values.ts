@@ -63,5 +63,8 @@ export const Rate = z
   })
   .meta({ example: '10/s', pattern: '^[1-9]\\d{0,6}/[smh]$' })
 
+/** How many may start at once after an idle period. */
+export const Burst = z.int().min(1).max(100_000)
+
 /** For requests whose address says everything: no body, or an empty object. */
 export const NoBody = z.strictObject({}).nullish()

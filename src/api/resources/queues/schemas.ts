@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { MAX_WAITING_COUNTED } from '../../../core/values/counted.ts'
 import { formatCount } from '../../../core/words/time.ts'
-import { Rate } from '../../../operations/validation/values.ts'
+import { Burst, Rate } from '../../../operations/validation/values.ts'
+import { editOf } from '../../http/schemas/edit.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
@@ -36,34 +37,27 @@ export const Queue = z
   .meta({ id: 'Queue' })
 export type Queue = z.output<typeof Queue>
 
-export const EditQueue = z
-  .strictObject({
-    concurrencyLimit: z
-      .int()
-      .min(1)
-      .max(100_000)
-      .nullable()
-      .optional()
-      .describe(
-        'Maximum number of runs of this queue in progress at once, across all workers. Null removes the limit.',
-      ),
-    rate: Rate.nullable()
-      .optional()
-      .describe(
-        'Maximum number of starts, such as `10/s`, `100/m` or `1000/h`, over all workers. Null removes it.',
-      ),
-    burst: z
-      .int()
-      .min(1)
-      .max(100_000)
-      .nullable()
-      .optional()
-      .describe(
-        'Maximum burst: how many runs may start at once after an idle period. Null: what the rate allows in 100 ms, at least 1.',
-      ),
-  })
-  .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
-  .meta({ id: 'EditQueue' })
+export const EditQueue = editOf({
+  concurrencyLimit: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .nullable()
+    .optional()
+    .describe(
+      'Maximum number of runs of this queue in progress at once, across all workers. Null removes the limit.',
+    ),
+  rate: Rate.nullable()
+    .optional()
+    .describe(
+      'Maximum number of starts, such as `10/s`, `100/m` or `1000/h`, over all workers. Null removes it.',
+    ),
+  burst: Burst.nullable()
+    .optional()
+    .describe(
+      'Maximum burst: how many runs may start at once after an idle period. Null: what the rate allows in 100 ms, at least 1.',
+    ),
+}).meta({ id: 'EditQueue' })
 
 export const ReadQueues = z.strictObject({
   q: z.string().min(1).max(100).optional().describe('Part of the name, case-insensitive.'),

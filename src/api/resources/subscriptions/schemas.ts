@@ -6,6 +6,7 @@ import { AUDIT_ACTIONS } from '../../../core/audit-log/audit-action.ts'
 import { EVENT_SUBJECTS } from '../../../core/run/history-event.ts'
 import { ENDED_STATES } from '../../../core/run/run-event.ts'
 import { durationBetween, Uuid } from '../../../operations/validation/values.ts'
+import { editOf } from '../../http/schemas/edit.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
@@ -94,10 +95,7 @@ export const CreateSubscription = z
   .meta({ id: 'CreateSubscription' })
 export type CreateSubscription = z.output<typeof CreateSubscription>
 
-export const EditSubscription = z
-  .strictObject({ ...settings, url: Url.optional() })
-  .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
-  .meta({ id: 'EditSubscription' })
+export const EditSubscription = editOf({ ...settings, url: Url.optional() }).meta({ id: 'EditSubscription' })
 export type EditSubscription = z.output<typeof EditSubscription>
 
 export const ResumeSubscription = z.strictObject({ after: After.optional() }).nullish()

@@ -3,7 +3,8 @@ import { MAX_TARGET_CHARACTERS, parseTarget } from '../../../core/target/target-
 import { LIMIT_REASONS, TARGET_STATES } from '../../../core/target/target-state.ts'
 import { MAX_WAITING_COUNTED } from '../../../core/values/counted.ts'
 import { formatCount } from '../../../core/words/time.ts'
-import { Rate } from '../../../operations/validation/values.ts'
+import { Burst, Rate } from '../../../operations/validation/values.ts'
+import { editOf } from '../../http/schemas/edit.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
@@ -109,34 +110,27 @@ export const Target = z
   .meta({ id: 'Target' })
 export type Target = z.output<typeof Target>
 
-export const EditTarget = z
-  .strictObject({
-    limit: z
-      .int()
-      .min(1)
-      .max(4_096)
-      .nullable()
-      .optional()
-      .describe(
-        'Maximum number of calls in progress per node. Null restores the default: 128, and 5 for mail servers.',
-      ),
-    rate: Rate.nullable()
-      .optional()
-      .describe(
-        'Maximum number of calls that start, such as `10/s`, `100/m` or `1000/h`, over all nodes. Null removes it.',
-      ),
-    burst: z
-      .int()
-      .min(1)
-      .max(100_000)
-      .nullable()
-      .optional()
-      .describe(
-        'Maximum burst: how many calls may start at once after an idle period. Null: what the rate allows in 100 ms, at least 1.',
-      ),
-  })
-  .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
-  .meta({ id: 'EditTarget' })
+export const EditTarget = editOf({
+  limit: z
+    .int()
+    .min(1)
+    .max(4_096)
+    .nullable()
+    .optional()
+    .describe(
+      'Maximum number of calls in progress per node. Null restores the default: 128, and 5 for mail servers.',
+    ),
+  rate: Rate.nullable()
+    .optional()
+    .describe(
+      'Maximum number of calls that start, such as `10/s`, `100/m` or `1000/h`, over all nodes. Null removes it.',
+    ),
+  burst: Burst.nullable()
+    .optional()
+    .describe(
+      'Maximum burst: how many calls may start at once after an idle period. Null: what the rate allows in 100 ms, at least 1.',
+    ),
+}).meta({ id: 'EditTarget' })
 
 export const PauseTarget = z
   .strictObject({
