@@ -71,6 +71,13 @@ const MAX_QUOTED = 200
 const detailOf = ({ exitCode, signal }: ProgramEnd) =>
   exitCode === null ? {} : { detail: { exitCode, ...(signal === null ? {} : { signal }) } }
 
+/** The outcome of an attempt whose program was not started. */
+export const failure = (retryable: boolean, code: string, message: string): Outcome => ({
+  kind: 'failed',
+  retryable,
+  error: { code, message },
+})
+
 /** Of the exit codes that are not listed, 0 completes the run and all others are retried. */
 export function meaningOf(
   code: number,

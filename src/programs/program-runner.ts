@@ -11,7 +11,7 @@ import { isAllowed, isCommand } from './allowed-commands.ts'
 import { DamagedFile, type FileCache, type WantedFile } from './file-cache.ts'
 import { type ProgramIdentity, programEnvironment } from './program-environment.ts'
 import { type LimitSettings, limitsOf, loweredNote } from './program-limits.ts'
-import { programOutcome } from './program-outcome.ts'
+import { failure, programOutcome } from './program-outcome.ts'
 import { ProgramOutput } from './program-output.ts'
 
 export interface ProgramRunnerOptions {
@@ -212,12 +212,6 @@ function untilStopped<T>(signal: StopSignal, work: Promise<T>): Promise<T | null
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
 }
-
-const failure = (retryable: boolean, code: string, message: string): Outcome => ({
-  kind: 'failed',
-  retryable,
-  error: { code, message },
-})
 
 /** A program stopped because the lease may be lost has not failed. */
 const LOST: Outcome = { kind: 'lease_lost' }

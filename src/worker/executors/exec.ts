@@ -2,6 +2,7 @@
 import type { ExecAction } from '../../core/action/action.ts'
 import { fileIdsOf } from '../../core/action/action-files.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
+import { failure } from '../../programs/program-outcome.ts'
 import type { ProgramFile, ProgramRunner } from '../../programs/program-runner.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type FileRow, findFilesByIds, noteFileUsed } from '../../store/files/files.ts'
@@ -74,9 +75,3 @@ function programFile(db: Queryable, row: FileRow): ProgramFile {
     read: () => readContent(db, contentId ?? '', { to: size ?? 0 }),
   }
 }
-
-const failure = (retryable: boolean, code: string, message: string): Outcome => ({
-  kind: 'failed',
-  retryable,
-  error: { code, message },
-})
