@@ -4,23 +4,10 @@
  * keeps only the waiting claims in memory.
  */
 import type { Action } from '../core/action/action.ts'
-
 import type { LogLevel, LogStream } from '../core/run/log-entry.ts'
+import type { RemoteWorker } from '../store/nodes/remote-workers.ts'
 
-/** A worker that asks for runs, and which runs it may be given. */
-export interface RemoteWorker {
-  readonly id: string
-  /** Its name as shown in lists. */
-  readonly name: string
-  readonly projectId: string
-  readonly handlers: readonly string[]
-  /** Its own labels, and those that represent the actions it performs (core/run/own-labels.ts). */
-  readonly labels: readonly string[]
-  /** The queues that it takes runs from; null for all. */
-  readonly queues: readonly string[] | null
-  /** The key that it registered with; null if the server requires none. */
-  readonly keyId: string | null
-}
+export type { RemoteWorker }
 
 /** A worker's registration. */
 export interface Introduction extends Omit<RemoteWorker, 'id'> {

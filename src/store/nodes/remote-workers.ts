@@ -4,17 +4,23 @@ import type { RunKind } from '../../core/run/run.ts'
 import { list, sql } from '../database/sql.ts'
 import type { NewNode } from './nodes.ts'
 
-/** A remote worker as registered. */
-export interface RemoteWorkerRow {
+/** A worker that asks for runs, and which runs it may be given. */
+export interface RemoteWorker {
   readonly id: string
+  /** Its name as shown in lists. */
   readonly name: string
   readonly projectId: string
   readonly handlers: readonly string[]
+  /** Its own labels, and those that represent the actions it performs (core/run/own-labels.ts). */
   readonly labels: readonly string[]
   /** The only queues from which it takes runs; null for all queues. */
   readonly queues: readonly string[] | null
   /** The API key that it registered with; null if the server requires none. */
   readonly keyId: string | null
+}
+
+/** A remote worker as registered. */
+export interface RemoteWorkerRow extends RemoteWorker {
   readonly tokenHash: Buffer
 }
 
