@@ -82,8 +82,8 @@ export class ActionEnd {
   }
 }
 
-/** Inputs of an attempt. */
-export interface AttemptOptions {
+/** The run that an attempt performs, as assigned by Belfry. */
+export interface AssignedRun {
   readonly runId: string
   readonly taskId: string
   readonly payload: unknown
@@ -93,6 +93,10 @@ export interface AttemptOptions {
   readonly timeoutMs: number
   readonly traceparent: string
   readonly tracingId: string | null
+}
+
+/** Inputs of an attempt. */
+export interface AttemptOptions extends AssignedRun {
   /** How long to wait for a stopped attempt before it ends without its performer. */
   readonly abandonMs?: number
   readonly log: RunLog

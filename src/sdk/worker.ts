@@ -10,7 +10,7 @@
  * before they are given to another; what a handler returned is reported until Belfry has heard it.
  */
 import { hostname } from 'node:os'
-import { Attempt, type HandlerContext, type StopReason } from './attempt.ts'
+import { type AssignedRun, Attempt, type HandlerContext, type StopReason } from './attempt.ts'
 import { Connection, type Json, Refused } from './connection.ts'
 import { Lease } from './lease.ts'
 import { LogSender } from './log-sender.ts'
@@ -66,18 +66,9 @@ interface ClaimRequest {
   readonly waitMs: number
 }
 
-/** A run as assigned by Belfry. */
-export interface GivenRun {
-  readonly runId: string
-  readonly taskId: string
+/** A run as assigned by Belfry, and what to perform for it. */
+export interface GivenRun extends AssignedRun {
   readonly handler: string
-  readonly payload: unknown
-  readonly scheduledFor: string
-  readonly attempt: number
-  readonly fence: number
-  readonly timeoutMs: number
-  readonly traceparent: string
-  readonly tracingId: string | null
   /** The action, for runs that are not for a handler. */
   readonly action?: unknown
 }
