@@ -3,6 +3,26 @@ import { NativeSelect } from '@mantine/core'
 import { SPANS, type Span } from './span.ts'
 import { type AnyState, LOOKS } from './state.ts'
 
+interface ChoiceFilterProps {
+  readonly label: string
+  /** Shown for no filter. */
+  readonly any: string
+  readonly choices: readonly (string | { readonly value: string; readonly label: string })[]
+  readonly value: string | undefined
+  readonly onChoose: (value: string) => void
+}
+
+export function ChoiceFilter({ label, any, choices, value, onChoose }: ChoiceFilterProps) {
+  return (
+    <NativeSelect
+      aria-label={label}
+      value={value ?? ''}
+      onChange={(event) => onChoose(event.currentTarget.value)}
+      data={[{ value: '', label: any }, ...choices]}
+    />
+  )
+}
+
 interface StateFilterProps<S extends AnyState> {
   readonly states: readonly S[]
   readonly value: S | undefined
@@ -11,14 +31,12 @@ interface StateFilterProps<S extends AnyState> {
 
 export function StateFilter<S extends AnyState>({ states, value, onChoose }: StateFilterProps<S>) {
   return (
-    <NativeSelect
-      aria-label="State"
-      value={value ?? ''}
-      onChange={(event) => onChoose(event.currentTarget.value)}
-      data={[
-        { value: '', label: 'Any state' },
-        ...states.map((state) => ({ value: state, label: LOOKS[state].word })),
-      ]}
+    <ChoiceFilter
+      label="State"
+      any="Any state"
+      choices={states.map((state) => ({ value: state, label: LOOKS[state].word }))}
+      value={value}
+      onChoose={onChoose}
     />
   )
 }
@@ -32,14 +50,12 @@ interface SinceFilterProps {
 
 export function SinceFilter({ value, onChoose }: SinceFilterProps) {
   return (
-    <NativeSelect
-      aria-label="Time range"
-      value={value ?? ''}
-      onChange={(event) => onChoose(event.currentTarget.value)}
-      data={[
-        { value: '', label: 'Any time' },
-        ...SPANS.map((span) => ({ value: span, label: SPAN_WORDS[span] })),
-      ]}
+    <ChoiceFilter
+      label="Time range"
+      any="Any time"
+      choices={SPANS.map((span) => ({ value: span, label: SPAN_WORDS[span] }))}
+      value={value}
+      onChoose={onChoose}
     />
   )
 }

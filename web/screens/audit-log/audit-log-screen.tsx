@@ -7,7 +7,7 @@ import { auditLogQuery } from '../../api/audit-log.ts'
 import { itemsOf } from '../../api/pages.ts'
 import type { AuditEntry } from '../../api/wire.ts'
 import { Distance } from '../../components/instant.tsx'
-import { SinceFilter } from '../../components/list-filters.tsx'
+import { ChoiceFilter, SinceFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { More, Paged } from '../../components/paged.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -108,20 +108,19 @@ function AuditFilterBar({ filters }: { readonly filters: AuditFilters }) {
     void navigate({ to: '/audit-log', search: { ...filters, ...change } as AuditFilters, replace: true })
   return (
     <Filters>
-      <NativeSelect
-        aria-label="Change"
-        value={filters.action ?? ''}
-        onChange={(event) => choose({ action: event.currentTarget.value })}
-        data={[{ value: '', label: 'Any change' }, ...AUDIT_ACTIONS]}
+      <ChoiceFilter
+        label="Change"
+        any="Any change"
+        choices={AUDIT_ACTIONS}
+        value={filters.action}
+        onChoose={(action) => choose({ action })}
       />
-      <NativeSelect
-        aria-label="Kind"
-        value={filters.kind ?? ''}
-        onChange={(event) => choose({ kind: event.currentTarget.value })}
-        data={[
-          { value: '', label: 'Any kind' },
-          ...AUDIT_SUBJECTS.map((kind) => ({ value: kind, label: kind.replaceAll('_', ' ') })),
-        ]}
+      <ChoiceFilter
+        label="Kind"
+        any="Any kind"
+        choices={AUDIT_SUBJECTS.map((kind) => ({ value: kind, label: kind.replaceAll('_', ' ') }))}
+        value={filters.kind}
+        onChoose={(kind) => choose({ kind })}
       />
       <SinceFilter value={filters.since} onChoose={(since) => choose({ since })} />
       <TypedFilter

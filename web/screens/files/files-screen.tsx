@@ -1,9 +1,9 @@
 /** The files of a project, newest first, and the drop zone for new ones. */
-import { NativeSelect } from '@mantine/core'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { filesQuery } from '../../api/files.ts'
 import { itemsOf } from '../../api/pages.ts'
+import { ChoiceFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { More, Paged } from '../../components/paged.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -60,15 +60,15 @@ function FileFilterBar({ filters }: { readonly filters: FileFilters }) {
         onChange={(name) => choose({ name })}
         isMain
       />
-      <NativeSelect
-        aria-label="State"
-        value={filters.state ?? ''}
-        onChange={(event) => choose({ state: event.currentTarget.value })}
-        data={[
-          { value: '', label: 'Any state' },
+      <ChoiceFilter
+        label="State"
+        any="Any state"
+        choices={[
           { value: 'ready', label: 'Ready' },
           { value: 'waiting', label: 'Not uploaded' },
         ]}
+        value={filters.state}
+        onChoose={(state) => choose({ state })}
       />
     </Filters>
   )

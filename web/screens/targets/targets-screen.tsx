@@ -1,11 +1,11 @@
 /** The servers that tasks call, by name. */
-import { NativeSelect } from '@mantine/core'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { TARGET_STATES } from '../../../src/core/target/target-state.ts'
 import { targetStateWords } from '../../../src/core/words/target.ts'
 import { itemsOf } from '../../api/pages.ts'
 import { targetsQuery } from '../../api/targets.ts'
+import { ChoiceFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { More, Paged } from '../../components/paged.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -60,14 +60,12 @@ function TargetFilterBar({ filters }: { readonly filters: TargetFilters }) {
   return (
     <Filters>
       <TypedFilter label="Name" value={filters.q ?? ''} onChange={(q) => choose({ q })} isMain />
-      <NativeSelect
-        aria-label="State"
-        value={filters.state ?? ''}
-        onChange={(event) => choose({ state: event.currentTarget.value })}
-        data={[
-          { value: '', label: 'Any state' },
-          ...TARGET_STATES.map((value) => ({ value, label: targetStateWords(value) })),
-        ]}
+      <ChoiceFilter
+        label="State"
+        any="Any state"
+        choices={TARGET_STATES.map((value) => ({ value, label: targetStateWords(value) }))}
+        value={filters.state}
+        onChoose={(state) => choose({ state })}
       />
     </Filters>
   )

@@ -1,6 +1,6 @@
-import { Button, NativeSelect } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import { StateFilter } from '../../components/list-filters.tsx'
+import { ChoiceFilter, StateFilter } from '../../components/list-filters.tsx'
 import { Filters } from '../../components/screen.tsx'
 import { TypedFilter } from '../../components/typed-filter.tsx'
 import { STATES, type TaskFilters, TYPES } from './filters.ts'
@@ -14,11 +14,12 @@ export function FilterBar({ filters }: { readonly filters: TaskFilters }) {
     <Filters>
       <TypedFilter label="Name or key" value={filters.q ?? ''} onChange={(q) => choose({ q })} isMain />
       <StateFilter states={STATES} value={filters.state} onChoose={(state) => choose({ state })} />
-      <NativeSelect
-        aria-label="Action"
-        value={filters.type ?? ''}
-        onChange={(event) => choose({ type: event.currentTarget.value })}
-        data={[{ value: '', label: 'Any action' }, ...TYPES.map((value) => ({ value, label: value }))]}
+      <ChoiceFilter
+        label="Action"
+        any="Any action"
+        choices={TYPES}
+        value={filters.type}
+        onChoose={(type) => choose({ type })}
       />
       <TypedFilter label="Tag" value={filters.tag ?? ''} onChange={(tag) => choose({ tag })} />
       {Object.keys(filters).length > 0 && (
