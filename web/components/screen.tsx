@@ -4,6 +4,8 @@ import { useTitle } from './title.ts'
 
 interface ScreenProps {
   readonly title: string
+  /** Shown instead of the title, which remains that of the document. */
+  readonly heading?: ReactNode
   /** Shown below the title: the current state. */
   readonly state?: ReactNode
   /** Shown beside the title: a note or actions. */
@@ -12,13 +14,13 @@ interface ScreenProps {
 }
 
 /** A screen: its title, which is also the document title, and its parts. */
-export function Screen({ title, state, aside, children }: ScreenProps) {
+export function Screen({ title, heading = title, state, aside, children }: ScreenProps) {
   useTitle(title)
   return (
     <div className={classes.screen}>
       <div className={classes.head}>
         <div className={classes.titles}>
-          <h1>{title}</h1>
+          <h1>{heading}</h1>
           {state}
         </div>
         {aside && <div className={classes.aside}>{aside}</div>}

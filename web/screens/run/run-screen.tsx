@@ -16,6 +16,7 @@ import { Distance, Instant } from '../../components/instant.tsx'
 import { latenessWords } from '../../components/lateness.ts'
 import { Bones } from '../../components/panel.tsx'
 import { WhyThen } from '../../components/run-table.tsx'
+import { Screen } from '../../components/screen.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
@@ -52,16 +53,21 @@ export function RunScreen() {
   if (error && !run) return <Unread what="run" id={runId} error={error} onRetry={() => void refetch()} />
   if (!run) return <Bones count={4} />
   const zone = task?.timezone ?? null
+  const living = isGone ? undefined : task
   return (
-    <div className={classes.screen}>
-      <Head run={run} task={isGone ? undefined : task} />
+    <Screen
+      title="Run"
+      heading={<Heading run={run} task={living} />}
+      state={<State run={run} />}
+      aside={<Acts run={run} task={living} />}
+    >
       <RunFacts run={run} zone={zone} />
       {run.state === 'pending' && task && <Waiting run={run} task={task} />}
       {run.progress && <Progress progress={run.progress} zone={zone} />}
       {run.attempt > 0 && <Timeline run={run} zone={zone} />}
       {run.attempt > 0 && <RunLog key={run.id} run={run} zone={zone} />}
       <Attempts run={run} task={task} zone={zone} />
-    </div>
+    </Screen>
   )
 }
 
@@ -73,7 +79,43 @@ const KINDS: Readonly<Record<Run['kind'], string>> = {
   backfill: 'backfill',
 }
 
-function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Task | undefined }) {
+interface HeadProps {
+  readonly run: RunWithAttempts
+  /** Undefined if the task was deleted. */
+  readonly task: Task | undefined
+}
+
+const Heading = ({ run, task }: HeadProps) => (
+  <>
+    Run of{' '}
+    {task ? (
+      <Link to="/tasks/$taskId" params={{ taskId: task.id }}>
+        {titleOf(task)}
+      </Link>
+    ) : (
+      (run.taskName ?? 'a deleted task')
+    )}
+  </>
+)
+
+const State = ({ run }: { readonly run: RunWithAttempts }) => (
+  <span className={classes.state}>
+    <StateMark state={run.state} {...(run.reason ? { text: `skipped: ${run.reason}` } : {})} />
+    <span className={classes.small}>
+      {KINDS[run.kind]}
+      {run.retryOf && (
+        <>
+          , rerun of{' '}
+          <Link to="/runs/$runId" params={{ runId: run.retryOf }}>
+            an earlier run
+          </Link>
+        </>
+      )}
+    </span>
+  </span>
+)
+
+function Acts({ run, task }: HeadProps) {
   const cancel = async () => {
     try {
       queryClient.setQueryData(runKeys.one(run.id), await cancelRun(run.id))
@@ -93,61 +135,28 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
     }
   }
   return (
-    <div className={classes.head}>
-      <div>
-        <h1>
-          Run of{' '}
-          {task ? (
-            <Link to="/tasks/$taskId" params={{ taskId: task.id }}>
-              {titleOf(task)}
-            </Link>
-          ) : (
-            (run.taskName ?? 'a deleted task')
+    <>
+      {!isOpen(run) && task && task.state !== 'cancelled' && (
+        <Button leftSection={<Icon name="again" size={16} />} onClick={() => void retry()}>
+          Run again
+        </Button>
+      )}
+      {!isOpen(run) && task && task.state !== 'cancelled' && (
+        <Button
+          variant="default"
+          renderRoot={(props) => (
+            <Link to="/tasks/$taskId" params={{ taskId: task.id }} search={{ panel: 'trigger' }} {...props} />
           )}
-        </h1>
-        <span className={classes.state}>
-          <StateMark state={run.state} {...(run.reason ? { text: `skipped: ${run.reason}` } : {})} />
-          <span className={classes.small}>
-            {KINDS[run.kind]}
-            {run.retryOf && (
-              <>
-                , rerun of{' '}
-                <Link to="/runs/$runId" params={{ runId: run.retryOf }}>
-                  an earlier run
-                </Link>
-              </>
-            )}
-          </span>
-        </span>
-      </div>
-      <div className={classes.acts}>
-        {!isOpen(run) && task && task.state !== 'cancelled' && (
-          <Button leftSection={<Icon name="again" size={16} />} onClick={() => void retry()}>
-            Run again
-          </Button>
-        )}
-        {!isOpen(run) && task && task.state !== 'cancelled' && (
-          <Button
-            variant="default"
-            renderRoot={(props) => (
-              <Link
-                to="/tasks/$taskId"
-                params={{ taskId: task.id }}
-                search={{ panel: 'trigger' }}
-                {...props}
-              />
-            )}
-          >
-            Run with changes…
-          </Button>
-        )}
-        {isOpen(run) && (
-          <Button variant="default" disabled={run.cancelRequestedAt !== null} onClick={() => void cancel()}>
-            {run.cancelRequestedAt === null ? 'Cancel run' : 'Cancelling…'}
-          </Button>
-        )}
-      </div>
-    </div>
+        >
+          Run with changes…
+        </Button>
+      )}
+      {isOpen(run) && (
+        <Button variant="default" disabled={run.cancelRequestedAt !== null} onClick={() => void cancel()}>
+          {run.cancelRequestedAt === null ? 'Cancel run' : 'Cancelling…'}
+        </Button>
+      )}
+    </>
   )
 }
 

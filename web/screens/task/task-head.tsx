@@ -1,4 +1,4 @@
-/** The name of a task, its state, and its actions. */
+/** The state of a task, and its actions. */
 import { ActionIcon, Button, Menu } from '@mantine/core'
 import '@mantine/core/styles/Menu.css'
 import '@mantine/core/styles/Popover.css'
@@ -7,59 +7,59 @@ import type { Task } from '../../api/wire.ts'
 import type { TaskPanel } from '../../app/router.tsx'
 import { Icon, type IconName } from '../../components/icon.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
-import { isOver, runNow, titleOf, togglePause } from '../../components/task-acts.tsx'
+import { isOver, runNow, togglePause } from '../../components/task-acts.tsx'
 import classes from './task-screen.module.css'
 
-interface TaskHeadProps {
+interface TaskActsProps {
   readonly task: Task
   readonly onOpen: (panel: TaskPanel) => void
 }
 
-export function TaskHead({ task, onOpen }: TaskHeadProps) {
+export function TaskState({ task }: { readonly task: Task }) {
+  return (
+    <span className={classes.state}>
+      <StateMark state={task.state} />
+      <Link
+        to="/tasks/$taskId"
+        params={{ taskId: task.id }}
+        search={{ tab: 'versions' }}
+        className={classes.small}
+      >
+        version {task.version}
+      </Link>
+    </span>
+  )
+}
+
+export function TaskActs({ task, onOpen }: TaskActsProps) {
   const isPaused = task.state === 'paused'
   return (
-    <div className={classes.head}>
-      <div className={classes.titles}>
-        <h1>{titleOf(task)}</h1>
-        <span className={classes.state}>
-          <StateMark state={task.state} />
-          <Link
-            to="/tasks/$taskId"
-            params={{ taskId: task.id }}
-            search={{ tab: 'versions' }}
-            className={classes.small}
-          >
-            version {task.version}
-          </Link>
-        </span>
-      </div>
-      <div className={classes.acts}>
-        {task.state !== 'cancelled' && (
-          <Split icon="play" label="Run now" onClick={() => void runNow(task)} isMain>
-            <More label="Run with changes" onClick={() => onOpen('trigger')} isMain />
-          </Split>
-        )}
-        {!isOver(task) && (
-          <Split
-            icon={isPaused ? 'resume' : 'pause'}
-            label={isPaused ? 'Resume' : 'Pause'}
-            onClick={() => void togglePause(task)}
-          >
-            <More label={isPaused ? 'Edit pause' : 'Pause with a reason'} onClick={() => onOpen('pause')} />
-          </Split>
-        )}
-        {task.state !== 'cancelled' && (
-          <Button
-            variant="default"
-            leftSection={<Icon name="edit" size={16} />}
-            renderRoot={(props) => <Link to="/tasks/$taskId/edit" params={{ taskId: task.id }} {...props} />}
-          >
-            Edit
-          </Button>
-        )}
-        <MoreActs task={task} onOpen={onOpen} />
-      </div>
-    </div>
+    <>
+      {task.state !== 'cancelled' && (
+        <Split icon="play" label="Run now" onClick={() => void runNow(task)} isMain>
+          <More label="Run with changes" onClick={() => onOpen('trigger')} isMain />
+        </Split>
+      )}
+      {!isOver(task) && (
+        <Split
+          icon={isPaused ? 'resume' : 'pause'}
+          label={isPaused ? 'Resume' : 'Pause'}
+          onClick={() => void togglePause(task)}
+        >
+          <More label={isPaused ? 'Edit pause' : 'Pause with a reason'} onClick={() => onOpen('pause')} />
+        </Split>
+      )}
+      {task.state !== 'cancelled' && (
+        <Button
+          variant="default"
+          leftSection={<Icon name="edit" size={16} />}
+          renderRoot={(props) => <Link to="/tasks/$taskId/edit" params={{ taskId: task.id }} {...props} />}
+        >
+          Edit
+        </Button>
+      )}
+      <MoreActs task={task} onOpen={onOpen} />
+    </>
   )
 }
 
@@ -108,7 +108,7 @@ function More({ label, onClick, isMain }: MoreProps) {
   )
 }
 
-function MoreActs({ task, onOpen }: TaskHeadProps) {
+function MoreActs({ task, onOpen }: TaskActsProps) {
   const navigate = useNavigate()
   const isTimed = task.schedule.type !== 'manual'
   return (

@@ -9,6 +9,7 @@ import { refreshMs } from '../../app/live.ts'
 import { type LedgerShown, TASK_TABS, type TaskPanel, type TaskTab } from '../../app/router.tsx'
 import { GoneTask } from '../../components/gone-task.tsx'
 import { Bones } from '../../components/panel.tsx'
+import { Screen } from '../../components/screen.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
 import { Unread } from '../../components/unread.tsx'
@@ -16,7 +17,7 @@ import { Definition } from './definition.tsx'
 import { Ledger } from './ledger.tsx'
 import { RunsOfTask } from './runs-of-task.tsx'
 import { TaskFacts } from './task-facts.tsx'
-import { TaskHead } from './task-head.tsx'
+import { TaskActs, TaskState } from './task-head.tsx'
 import classes from './task-screen.module.css'
 import { Upcoming } from './upcoming.tsx'
 import { Why } from './why.tsx'
@@ -47,8 +48,11 @@ export function TaskScreen() {
       resetScroll: false,
     })
   return (
-    <div className={classes.screen}>
-      <TaskHead task={task} onOpen={open} />
+    <Screen
+      title={titleOf(task)}
+      state={<TaskState task={task} />}
+      aside={<TaskActs task={task} onOpen={open} />}
+    >
       <TaskFacts task={task} />
       <Why task={task} at={at} />
       <Tabs task={task} tab={tab} />
@@ -56,7 +60,7 @@ export function TaskScreen() {
         <Tab task={task} tab={tab} show={show} />
       </Suspense>
       <Suspense>{panel && <TaskPanels task={task} panel={panel} onClose={() => open(undefined)} />}</Suspense>
-    </div>
+    </Screen>
   )
 }
 
