@@ -4,6 +4,7 @@ import { actionWords } from '../../../src/core/words/action.ts'
 import { ApiError } from '../../api/client.ts'
 import { onGridOf, previewQuery } from '../../api/tasks.ts'
 import type { FieldProblem, Preview, Schedule, Task } from '../../api/wire.ts'
+import { ClockChanges } from '../../components/clock-changes.tsx'
 import { differences } from '../../components/differences.ts'
 import { durationWords } from '../../components/duration-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
@@ -104,16 +105,7 @@ function Occurrences({ draft, preview }: { readonly draft: Draft; readonly previ
       ) : (
         draft.when !== 'manual' && <p className={classes.policy}>No occurrences within these limits.</p>
       )}
-      {preview.notes.length > 0 && (
-        <ul className={classes.notes} aria-label="Clock changes">
-          {preview.notes.map(({ wall, note }) => (
-            <li key={`${wall} ${note}`}>
-              <span aria-hidden="true">⚠ </span>
-              {note}
-            </li>
-          ))}
-        </ul>
-      )}
+      <ClockChanges notes={preview.notes} className={classes.notes} />
     </>
   )
 }

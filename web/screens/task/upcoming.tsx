@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { previewQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
+import { ClockChanges } from '../../components/clock-changes.tsx'
 import { durationWords } from '../../components/duration-words.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
@@ -28,16 +29,7 @@ export function Upcoming({ task }: { readonly task: Task }) {
     return <Nothing words="This task has no schedule. It runs when it is triggered." />
   return (
     <Panel title={task.state === 'paused' ? 'Next occurrences if resumed' : 'Next occurrences'} flush>
-      {data.notes.length > 0 && (
-        <ul className={classes.notes} aria-label="Clock changes">
-          {data.notes.map(({ wall, note }) => (
-            <li key={`${wall} ${note}`}>
-              <span aria-hidden="true">⚠ </span>
-              {note}
-            </li>
-          ))}
-        </ul>
-      )}
+      <ClockChanges notes={data.notes} className={classes.notes} />
       <ol className={classes.times}>
         {data.occurrences.map(({ at, firesAt }) => (
           <li key={at} data-skipped={isSkipped(task, at) || undefined}>
