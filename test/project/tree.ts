@@ -11,7 +11,7 @@ export const FILES: readonly string[] = filesBelow('').sort()
 
 /** The program itself, without its tests and what only they use. */
 export const SOURCES: readonly string[] = FILES.filter(
-  (path) => /^src\/.*\.ts$/.test(path) && !/(\.test|test-support)\.ts$/.test(path),
+  (path) => /^src\/.*\.[jt]s$/.test(path) && !/(\.test|test-support)\.ts$/.test(path),
 )
 
 export const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
