@@ -45,6 +45,7 @@ interface TestAppOptions {
   readonly limits?: ScheduleLimits
   readonly allowedOrigins?: readonly string[]
   readonly privateReach?: 'all' | readonly string[]
+  readonly misfireGraceMs?: number
 }
 
 /** One of them, or two that are asked in turn. */
@@ -65,6 +66,7 @@ async function createOneApp(
     limits = { minPeriodMs: null, maxAheadMs: null },
     allowedOrigins = [],
     privateReach = 'all',
+    misfireGraceMs = 10_000,
   }: TestAppOptions,
   wakeUps: LocalWakeUps,
 ) {
@@ -106,7 +108,7 @@ async function createOneApp(
     ...ofFiles(vault, clock),
     heartbeatMs: 5_000,
     shardTakeoverMs: 3_000,
-    misfireGraceMs: 10_000,
+    misfireGraceMs,
     deadNodeMinutes: 10_080,
     refusedRequests,
     limits,
