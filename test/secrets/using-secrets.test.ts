@@ -117,6 +117,36 @@ test('a value that is invalid in a header fails the attempt and is not exposed',
   expect(lastHit('/lines')).toBeUndefined()
 })
 
+test('an override uses a secret only in the field in which the task does, also when its run is repeated', async () => {
+  await set('HEADER', 'canary-of-a-header')
+  await set('BODY', 'canary-of-a-body')
+  const headers = { authorization: 'Bearer {{secret.HEADER}}' }
+  const action = { type: 'http', url: `${sink.url}/moved`, method: 'POST', headers }
+  const id = await aManualTask(node, { action: { ...action, body: { token: '{{secret.BODY}}' } } })
+  const triggerWith = (members: object) =>
+    node.request('POST', `/v1/tasks/${id}/trigger`, { action: members })
+
+  const moved = await triggerWith({ body: { title: '{{secret.HEADER}}' } })
+  const other = await triggerWith({ headers: { 'x-title': '{{secret.HEADER}}' } })
+  const same = await triggerWith({
+    headers: { Authorization: 'token {{secret.HEADER}}' },
+    body: ['{{secret.BODY}}'],
+  })
+  const run = await ended(same.body.id)
+  await node.request('PATCH', `/v1/tasks/${id}`, { action: { ...action, body: 'none' } })
+  const again = await node.request('POST', `/v1/runs/${run.id}/retry`)
+
+  expect(moved.body).toMatchObject({ status: 422, errors: [{ pointer: '/action/body' }] })
+  expect(moved.body.errors[0].detail).toContain('the secret HEADER, but body of the task does not')
+  expect(other.body).toMatchObject({ status: 422, errors: [{ pointer: '/action/headers/x-title' }] })
+  expect(other.body.errors[0].detail).toContain('the header x-title of the task')
+  expect(run.state).toBe('completed')
+  expect(sink.hits.filter(({ path }) => path === '/moved')).toMatchObject([
+    { headers: { authorization: 'token canary-of-a-header' }, body: '["canary-of-a-body"]' },
+  ])
+  expect(again.body).toMatchObject({ code: 'override_outdated', errors: [{ pointer: '/action/body' }] })
+})
+
 test('a secret in a Slack address is filled in for the call and redacted from the run', async () => {
   await set('SLACK', 'T000/B000/canary')
 

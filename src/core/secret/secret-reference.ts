@@ -41,6 +41,9 @@ export function namesIn(texts: readonly string[]): readonly string[] {
   return [...names].sort()
 }
 
+/** The names that a value refers to, whether it is a text or any other JSON. */
+export const namesInValue = (value: unknown): readonly string[] => namesIn([jsonOf(value)])
+
 /** Every text of an action in which references are replaced. Values other than strings are given as JSON. */
 function textsOf(action: Action): readonly string[] {
   switch (action.type) {

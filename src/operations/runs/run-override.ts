@@ -3,7 +3,7 @@
 import { unmaskedOverride } from '../../core/action/unmasked-action.ts'
 import { invalidInput, MAX_PROBLEMS } from '../../core/errors.ts'
 import { applyOverride, OVERRIDABLE, type RunOverride } from '../../core/run/run-override.ts'
-import { secretNamesOf } from '../../core/secret/secret-reference.ts'
+import { namesInValue } from '../../core/secret/secret-reference.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { defined } from '../../core/task/task-input.ts'
 import { jsonPointer } from '../../core/values/json-pointer.ts'
@@ -31,18 +31,39 @@ export function overrideOf(definition: TaskDefinition, asked: WantedOverride): R
     throw invalidInput(
       parsed.problems.map((problem) => ({ ...problem, pointer: `/action${problem.pointer}` })),
     )
-  refuseOtherSecrets(definition, performed)
+  refuseMovedSecrets({ ...definition.action }, unmasked.action ?? {})
   refuseShrinking(performed.retry)
   return unmasked
 }
 
-/** A caller who may only trigger a task must not make it send secrets that its definition does not refer to. */
-function refuseOtherSecrets({ secrets }: TaskDefinition, { action }: TaskDefinition): void {
-  const others = (secretNamesOf(action) ?? []).filter((name) => !secrets?.includes(name))
-  if (others.length === 0) return
-  const detail = `refers to the secret ${others[0]}, which the task itself does not refer to`
-  throw invalidInput([{ pointer: '/action', detail }])
+type Members = Readonly<Record<string, unknown>>
+
+/**
+ * A caller who may only trigger a task must not read its secrets, and would if a token of a header could be sent in the body
+ * as well. Each field can therefore refer only to the secrets that the same field of the task refers to.
+ */
+function refuseMovedSecrets(stored: Members, members: Members): void {
+  const before = new Map(fieldsOf(stored).map(({ name, value }) => [name, namesInValue(value)]))
+  const problems = fieldsOf(members).flatMap(({ name, path, value }) =>
+    namesInValue(value)
+      .filter((secret) => !before.get(name)?.includes(secret))
+      .map((secret) => ({
+        pointer: jsonPointer(['action', ...path]),
+        detail: `refers to the secret ${secret}, but ${name} of the task does not; an override can only use secrets where the task does`,
+      })),
+  )
+  if (problems.length > 0) throw invalidInput(problems.slice(0, MAX_PROBLEMS))
 }
+
+/** The members of an action, and in place of its headers each of them. Header names are case-insensitive. */
+const fieldsOf = ({ headers = {}, ...others }: Members) => [
+  ...Object.entries(others).map(([name, value]) => ({ name, path: [name], value })),
+  ...Object.entries(headers as Members).map(([name, value]) => ({
+    name: `the header ${name.toLowerCase()}`,
+    path: ['headers', name],
+    value,
+  })),
+]
 
 /** Drops fields that change nothing. */
 const withoutEmpty = (override: RunOverride): RunOverride =>
@@ -52,10 +73,7 @@ const withoutEmpty = (override: RunOverride): RunOverride =>
     ),
   )
 
-function refuseOtherMembers(
-  type: TaskDefinition['action']['type'],
-  members: Readonly<Record<string, unknown>>,
-): void {
+function refuseOtherMembers(type: TaskDefinition['action']['type'], members: Members): void {
   const allowed = OVERRIDABLE[type]
   const detail = `cannot be overridden; ${allowed.length === 0 ? 'no field' : `only ${allowed.join(' and ')}`} of a ${type} action can`
   const others = Object.keys(members).filter((name) => !allowed.includes(name))
