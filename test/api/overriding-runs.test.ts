@@ -128,6 +128,21 @@ test('a rerun repeats the override, unless it no longer fits the task', async ()
   })
 })
 
+test('the input of a program cannot be overridden if the program has variables or secrets', async () => {
+  const action = { type: 'exec', command: '/bin/sh', stdin: 'echo hello' }
+  const override = { action: { stdin: 'printf %s "$PGPASSWORD"' } }
+  const files = [{ path: 'pass', content: '{{secret.PASS}}' }]
+  const answers = []
+  for (const more of [{ env: { PGPASSWORD: 'x' } }, { files }, { stdin: '{{secret.PASS}}' }, {}]) {
+    const task = await create({ action: { ...action, ...more } })
+    answers.push((await trigger(task.id, override)).body)
+  }
+
+  const refused = { status: 422, errors: [{ pointer: '/action/stdin' }] }
+  expect(answers).toMatchObject([refused, refused, refused, { state: 'pending' }])
+  expect(answers[0].errors[0].detail).toContain('has environment variables or secrets')
+})
+
 test('an empty override is not stored', async () => {
   const task = await create({ action: { type: 'sleep', duration: '0s' }, overlap: 'allow' })
 

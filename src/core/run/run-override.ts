@@ -3,11 +3,12 @@
  * not the destination of a request or the type of the action; these only an editor of the task may change.
  */
 import type { Action, ActionType } from '../action/action.ts'
+import { secretNamesOf } from '../secret/secret-reference.ts'
 import type { KeptDefinition, OverlapPolicy, TaskDefinition } from '../task/task.ts'
 
 /** The overridden fields, as they were given. */
 export interface RunOverride {
-  /** Members of the action that `OVERRIDABLE` names for its type. */
+  /** Members of the action that `overridableOf` names. */
   readonly action?: Readonly<Record<string, unknown>>
   readonly queue?: string
   readonly priority?: number
@@ -17,7 +18,7 @@ export interface RunOverride {
 }
 
 /** The members of each type of action that a run may override. */
-export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
+const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
   ping: [],
   webhook: ['body'],
   http: ['headers', 'body'],
@@ -27,6 +28,14 @@ export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
   handler: ['payload'],
   exec: ['stdin'],
 }
+
+/** The members of an action that a run may override. */
+export const overridableOf = (action: Action): readonly string[] =>
+  hasFixedInput(action) ? [] : OVERRIDABLE[action.type]
+
+/** The input of a shell is a script, which could print the environment and the secrets that the program is given. */
+export const hasFixedInput = (action: Action): boolean =>
+  action.type === 'exec' && (Object.keys(action.env ?? {}).length > 0 || secretNamesOf(action) !== null)
 
 /** Returns the definition that a run is performed with. Settings are merged member by member, headers name by name. */
 export const applyOverride = (definition: TaskDefinition, override: RunOverride): TaskDefinition => ({

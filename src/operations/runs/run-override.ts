@@ -1,8 +1,9 @@
 /** Overrides of a task for one run, checked against the task. */
 
+import type { Action as StoredAction } from '../../core/action/action.ts'
 import { unmaskedOverride } from '../../core/action/unmasked-action.ts'
 import { invalidInput, MAX_PROBLEMS } from '../../core/errors.ts'
-import { applyOverride, OVERRIDABLE, type RunOverride } from '../../core/run/run-override.ts'
+import { applyOverride, hasFixedInput, overridableOf, type RunOverride } from '../../core/run/run-override.ts'
 import { namesInValue } from '../../core/secret/secret-reference.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { defined } from '../../core/task/task-input.ts'
@@ -22,7 +23,7 @@ type Wanted<T> =
 export function overrideOf(definition: TaskDefinition, asked: WantedOverride): RunOverride | null {
   const override = withoutEmpty({ ...(asked as RunOverride), retry: defined(asked.retry) })
   if (Object.keys(override).length === 0) return null
-  if (override.action !== undefined) refuseOtherMembers(definition.action.type, override.action)
+  if (override.action !== undefined) refuseOtherMembers(definition.action, override.action)
   const { value: unmasked, problems } = unmaskedOverride(override, definition.action)
   if (problems.length > 0) throw invalidInput(problems)
   const performed = applyOverride(definition, unmasked)
@@ -73,12 +74,18 @@ const withoutEmpty = (override: RunOverride): RunOverride =>
     ),
   )
 
-function refuseOtherMembers(type: TaskDefinition['action']['type'], members: Members): void {
-  const allowed = OVERRIDABLE[type]
-  const detail = `cannot be overridden; ${allowed.length === 0 ? 'no field' : `only ${allowed.join(' and ')}`} of a ${type} action can`
+function refuseOtherMembers(action: StoredAction, members: Members): void {
+  const allowed = overridableOf(action)
   const others = Object.keys(members).filter((name) => !allowed.includes(name))
   if (others.length === 0) return
+  const detail = `cannot be overridden; ${reasonOf(action, allowed)}`
   throw invalidInput(
     others.slice(0, MAX_PROBLEMS).map((name) => ({ pointer: jsonPointer(['action', name]), detail })),
   )
+}
+
+function reasonOf(action: StoredAction, allowed: readonly string[]): string {
+  if (hasFixedInput(action))
+    return 'the program has environment variables or secrets, which it could be made to disclose with another input'
+  return `${allowed.length === 0 ? 'no field' : `only ${allowed.join(' and ')}`} of a ${action.type} action can`
 }

@@ -1,4 +1,5 @@
 /** Overrides for one run: the fields that the user changed. */
+import { hasFixedInput } from '../../../../src/core/run/run-override.ts'
 import type { Task, TriggerInput } from '../../../api/wire.ts'
 import { jsonOrText, numberOf } from '../../../components/typed.ts'
 
@@ -27,7 +28,9 @@ export function otherwiseOf(task: Task): Otherwise {
     case 'handler':
       return { ...same, member: 'payload', content: textOf(action.payload) }
     case 'exec':
-      return { ...same, member: 'stdin', content: textOf(action.stdin) }
+      return hasFixedInput(action)
+        ? { ...same, member: null, content: '' }
+        : { ...same, member: 'stdin', content: textOf(action.stdin) }
     case 'sleep':
       return { ...same, member: 'duration', content: action.duration }
     default:
