@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../core/errors.ts'
 import type { KeyRing } from '../core/secret/key-ring.ts'
-import type { NamedValue } from '../core/secret/redactor.ts'
+import type { NamedValue } from '../core/secret/patterns.ts'
 import { offeredLabels } from '../core/secret/secrets-label.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Queryable } from '../store/database/database.ts'

@@ -22,8 +22,15 @@ const ADDRESS = 'canary-4b7e@example.com'
 /** The token of a Slack address that a task is given as it is. */
 const TOKEN = 'Canary4b7eOfSlackAddress'
 
+/** Too long for one line of base64. */
+const LONG = `canary-4b7e-${Array.from({ length: 20 }, (_, i) => (i * 7919).toString(36)).join('.')}`
+/** Several lines, which may be told one by one. */
+const KEY_LINES = ['canary-4b7e-first-line', 'canary-4b7e-another-line/of+a=key', 'canary-4b7e-last-line']
+const KEY = `${KEY_LINES.join('\n')}\n`
+const wrapped = (text: string) => text.replace(/.{76}/g, '$&\n')
+
 /** Every way in which it may be told. */
-const FORMS = [CANARY, ADDRESS, TOKEN].flatMap((value) => {
+const FORMS = [CANARY, ADDRESS, TOKEN, LONG, ...KEY_LINES].flatMap((value) => {
   const bytes = Buffer.from(value)
   const json = JSON.stringify(value).slice(1, -1)
   return [
@@ -38,6 +45,7 @@ const FORMS = [CANARY, ADDRESS, TOKEN].flatMap((value) => {
       bytes.toString('base64').slice(0, -4),
       bytes.toString('base64url').slice(0, -4),
       bytes.toString('hex'),
+      ...wrapped(bytes.toString('base64')).split('\n').slice(0, -1),
     ],
     ...[1, 2].map((n) =>
       Buffer.concat([Buffer.alloc(n), bytes])
@@ -46,7 +54,10 @@ const FORMS = [CANARY, ADDRESS, TOKEN].flatMap((value) => {
     ),
   ]
 })
-const tellsIn = (text: string) => FORMS.filter((form) => text.includes(form))
+const tellsIn = (text: string) => {
+  const packed = text.replace(/\s|\\n/g, '')
+  return FORMS.filter((form) => text.includes(form) || packed.includes(form))
+}
 
 /** Stored in clear, to show that what is stored in clear is found. */
 const MARKER = 'marker-91d3-of-what-is-no-secret'
@@ -82,6 +93,7 @@ const planted = (url: string): readonly object[] => [
   { type: 'ping', url: `${url}/ping/{{secret.CANARY}}?q={{secret.CANARY}}` },
   { type: 'webhook', url: `${url}/webhook`, body: { deep: [{ token: '{{secret.CANARY}}' }] } },
   { type: 'webhook', url: `${url}/text`, body: 'token={{secret.CANARY}}' },
+  { type: 'webhook', url: `${url}/text`, body: '{{secret.LONG}} and {{secret.KEY}}' },
   { type: 'webhook', url: `${url}/fails`, body: '{{secret.CANARY}}' },
   {
     type: 'http',
@@ -119,9 +131,19 @@ const program = {
   command: '/bin/sh',
   args: [
     '-c',
-    'echo "$TOKEN"; cat >&2; cat told; printf %s "$TOKEN" | base64; echo "::output {\\"told\\": \\"$LATIN\\"}"; exit 3',
+    [
+      'echo "$TOKEN"; cat >&2; cat told; printf %s "$TOKEN" | base64',
+      'printf %s "$LONG" | base64; printf %s "$LONG" | od -An -tx1; printf %s "$KEY" | base64',
+      'printf %s "$KEY" | while read -r line; do printf %s "$line" | base64; done',
+      'echo "::output {\\"told\\": \\"$LATIN\\"}"; exit 3',
+    ].join('; '),
   ],
-  env: { TOKEN: '{{secret.CANARY}}', LATIN: '{{secret.ADDRESS}}' },
+  env: {
+    TOKEN: '{{secret.CANARY}}',
+    LATIN: '{{secret.ADDRESS}}',
+    LONG: '{{secret.LONG}}',
+    KEY: '{{secret.KEY}}',
+  },
   stdin: { token: '{{secret.CANARY}}' },
   files: [{ path: 'told', content: 'a file with {{secret.CANARY}}' }],
 }
@@ -150,6 +172,7 @@ test('a canary secret that is used in every place leaks nowhere', async () => {
       headers,
       body,
       base64: Buffer.from(`.${path}${body}`).toString('base64'),
+      wrapped: wrapped(Buffer.from(body).toString('base64')),
     })
     const long = path.startsWith('/long') ? 'x'.repeat(16 * 1024 - said.length + 40) : ''
     return {
@@ -176,7 +199,7 @@ test('a canary secret that is used in every place leaks nowhere', async () => {
     answers.push(JSON.stringify([answer.headers, answer.body]))
     return answer
   }
-  for (const [name, value] of Object.entries({ CANARY, ADDRESS, LATIN: CANARY }))
+  for (const [name, value] of Object.entries({ CANARY, ADDRESS, LATIN: CANARY, LONG, KEY }))
     expect((await say('PUT', `/v1/secrets/${name}`, { value })).status).toBe(201)
   const server = `smtp://{{secret.CANARY}}:{{secret.CANARY}}@127.0.0.1:${mail.port}`
   const mailSettings = { from: '{{secret.ADDRESS}}', replyTo: '{{secret.ADDRESS}}', server }
@@ -258,7 +281,7 @@ test('a canary secret that is used in every place leaks nowhere', async () => {
   // And nobody else.
   const dump = await dumpOf(db)
   expect(dump).toContain('[secret CANARY]')
-  expect(dump).toContain('[secret ADDRESS]')
+  for (const name of ['ADDRESS', 'LONG', 'KEY']) expect(dump).toContain(`[secret ${name}]`)
   expect(dump).toMatch(/\[secret SLACK_[0-9A-F]{16}\]/)
   expect(tellsIn(dump)).toEqual([])
   await db.run(sql`checkpoint`)

@@ -5,14 +5,24 @@ import { type RedactedParts, Redactor } from './redactor.ts'
 const SECRET = 'p4ss/w"ord+é\\ 1'
 const one = new Redactor([['API', SECRET]])
 
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const inLines = (text: string) => text.replace(/.{8}(?=.)/g, '$&\r\n')
+
 describe('what an attempt records', () => {
-  const base64 = (text: string) => Buffer.from(text).toString('base64')
   test.each([
     ['as it is', SECRET],
     ['in base64', base64(SECRET)],
     ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
     ['behind a user name in base64', base64(`ada:${SECRET}`).slice(6)],
+    ['in base64 with line breaks', inLines(base64(SECRET))],
+    ['in base64 with line breaks, inside of JSON', JSON.stringify(inLines(base64(SECRET))).slice(1, -1)],
     ['in hexadecimal', Buffer.from(SECRET).toString('hex')],
+    [
+      'in hexadecimal with spaces',
+      Buffer.from(SECRET)
+        .toString('hex')
+        .replace(/..(?=.)/g, '$& '),
+    ],
     ['in a URL', encodeURIComponent(SECRET)],
     ['in a URL with small letters', encodeURIComponent(SECRET).toLowerCase()],
     ['in a form', new URLSearchParams({ a: SECRET }).toString().slice(2)],
@@ -55,6 +65,10 @@ describe('what an attempt records', () => {
       ['PEM', '-----BEGIN KEY-----\nMIIBVgIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----\n'],
     ])
     expect(pem.text('line 2: MIIBVgIBADANBg!')).toBe('line 2: [secret PEM]!')
+    expect(pem.text(`line 2: ${base64('MIIBVgIBADANBg')}!`)).toBe('line 2: [secret PEM]!')
+    expect(pem.text(`line 2: ${Buffer.from('MIIBVgIBADANBg').toString('hex')}!`)).toBe(
+      'line 2: [secret PEM]!',
+    )
   })
 
   test('is redacted in names, lists and numbers too', () => {
@@ -73,6 +87,8 @@ const writings = fc.constantFrom<(text: string) => string>(
   encodeURIComponent,
   (text) => JSON.stringify(text).slice(1, -1),
   (text) => encodeURIComponent(JSON.stringify(text).slice(1, -1)),
+  (text) => inLines(base64(text)),
+  (text) => inLines(Buffer.from(text).toString('hex')),
 )
 
 test('a stream in pieces of any size is redacted like the whole text', () => {
@@ -124,6 +140,18 @@ test('a stream passes on text that cannot be part of a secret without waiting fo
   expect(stream.push(Buffer.from('50 % are done\n')).toString() + stream.settle()).toBe('50 % are done\n')
   expect(stream.push(Buffer.from('the correct ho')).toString() + stream.settle()).toBe('the ')
   expect(stream.push(Buffer.from('tel\n')).toString() + stream.settle()).toBe('correct hotel\n')
+})
+
+test('a stream keeps the lines of an encoded secret together', () => {
+  const encoded = base64('-----BEGIN KEY-----'.repeat(5)).replace(/.{76}/g, '$&\n')
+  const stream = new Redactor([['KEY', '-----BEGIN KEY-----'.repeat(5)]]).stream()
+
+  const told = [...`it is\n${encoded}\ndone\n`.matchAll(/.*\n/g)].map(
+    ([line]) => stream.push(Buffer.from(line)).toString() + stream.settle(),
+  )
+
+  expect([...told, stream.end().toString()].join('')).toBe('it is\n[secret KEY]\ndone\n')
+  expect(told[0]).toBe('it is\n')
 })
 
 test('a stream that repeats a secret endlessly is redacted in bounded memory', () => {
