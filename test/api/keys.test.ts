@@ -122,6 +122,30 @@ test('a key cannot create a key with wider access than itself', async () => {
   expect(elsewhere).toMatchObject({ status: 404, body: { code: 'not_found' } })
 })
 
+test('a restricted key cannot give a member unrestricted access', async () => {
+  const restrictions = [
+    { expiresAt: new Date(Date.now() + 60_000).toISOString() },
+    { networks: ['127.0.0.0/8', '::1/128'] },
+    { limits: { requestRate: '1000/s' } },
+    { queues: ['night'] },
+  ]
+  const restricted = await Promise.all(restrictions.map((each) => aKey({ role: 'admin', ...each })))
+  const unrestricted = await aKey({ role: 'admin' })
+  const setMember = (key: string, member: object) => ask(key, 'POST', '/v1/members', member)
+
+  const refused = await Promise.all(
+    restricted.map(({ key }) => setMember(key, { email: 'eve@example.com', role: 'admin' })),
+  )
+  const added = await setMember(unrestricted.key, { email: 'ada@example.com', role: 'viewer' })
+  const changed = await setMember(restricted[0].key, { email: 'ada@example.com', role: 'admin' })
+
+  expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 403])
+  expect(refused[0]?.body.detail).toContain('without these restrictions')
+  expect([added.status, changed.status]).toEqual([201, 403])
+  const { items } = (await ask(admin, 'GET', '/v1/members')).body
+  expect(items).toMatchObject([{ email: 'ada@example.com', role: 'viewer' }])
+})
+
 test('a key that is limited to networks is refused from others', async () => {
   const { key } = await aKey({ role: 'viewer', networks: ['192.0.2.0/24', '2001:db8::/32'] })
 

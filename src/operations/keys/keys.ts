@@ -1,7 +1,7 @@
 /** Manages API keys. No caller can create a key with more rights, a wider reach or a longer life than their own. */
 import { randomBytes } from 'node:crypto'
 import { hashOfKey, hintOf, makeApiKey } from '../../core/access/api-key.ts'
-import { allows, type Reach, type Role } from '../../core/access/role.ts'
+import { allows, type Reach, type Role, UNLIMITED } from '../../core/access/role.ts'
 import { invalidInput, type Problem, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import {
@@ -170,6 +170,15 @@ function reachesBeyond(own: Reach, { queues, networks, limits }: Reach): boolean
   )
     return true
   return exceeds(limits, own.limits)
+}
+
+/** Rejects a caller whose key is restricted, for a change that gives others access without restrictions. */
+export function requireUnrestricted({ reach }: Pick<Context, 'reach'>, change: string): void {
+  if (reach.expiresAt !== null || reachesBeyond(reach, UNLIMITED))
+    throw new Refusal(
+      'forbidden',
+      `This API key cannot ${change}, because they would not have its expiry, queues, networks and limits. Use a key without these restrictions.`,
+    )
 }
 
 const networksOf = (texts: readonly string[] | null) =>

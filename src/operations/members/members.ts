@@ -13,6 +13,7 @@ import {
 import { lockCount } from '../../store/database/lock-count.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import { type Context, nameOf } from '../context.ts'
+import { requireUnrestricted } from '../keys/keys.ts'
 
 /** Where a role applies: in the project of the call, or in every project. */
 export type MemberScope = 'project' | 'installation'
@@ -34,12 +35,13 @@ export function allMembers(context: Context, scope: MemberScope): Promise<Member
   return context.db.run(listMembers(projectOf(context, scope)))
 }
 
-/** Adds a member, or changes the role of an existing one. */
+/** Adds a member, or changes the role of an existing one. A restricted key could give itself unrestricted access this way. */
 export async function setMember(
   context: Context,
   scope: MemberScope,
   { kind, who: given, role }: MemberInput,
 ): Promise<{ readonly member: MemberRow; readonly isNew: boolean }> {
+  requireUnrestricted(context, 'set members')
   const projectId = projectOf(context, scope)
   const who = kind === 'email' ? given.toLowerCase() : given
   const createdBy = nameOf(context.actor)
