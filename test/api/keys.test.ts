@@ -256,6 +256,32 @@ test('a revoked key loses its uploads, downloads and streams', async () => {
   expect(await Promise.all([...ends, uploaded])).toEqual(['cut off', 'cut off', 'cut off'])
 })
 
+test('workers and upload addresses of a replaced admin key are refused by nodes with the next one', async () => {
+  const [old, next] = ['o'.repeat(32), 'n'.repeat(32)]
+  const before = await startTestNode(database, { roles: 'api', adminKey: old })
+  const after = await startTestNode(database, { roles: 'api', adminKey: next })
+  const sendWith = (key: string, url: string, path: string, body: unknown) =>
+    request(url, 'POST', path, body, bearer(key))
+  const { body: worker } = await sendWith(old, before.url, '/v1/worker/register', { handlers: ['h'] })
+  const { body: file } = await sendWith(old, before.url, '/v1/files', { name: 'by the old key' })
+  const { body: newer } = await sendWith(next, after.url, '/v1/worker/register', { handlers: ['h'] })
+  const address = new URL(file.uploadUrl)
+  const upload = (url: string) =>
+    fetch(url + address.pathname + address.search, { method: 'PUT', body: new Uint8Array(10) })
+
+  const beats = await Promise.all([
+    sendWith(worker.token, before.url, '/v1/worker/heartbeat', {}),
+    sendWith(worker.token, after.url, '/v1/worker/heartbeat', {}),
+    sendWith(newer.token, after.url, '/v1/worker/heartbeat', {}),
+  ])
+  const refused = await upload(after.url)
+  const accepted = await upload(before.url)
+
+  expect(beats.map(({ status }) => status)).toEqual([200, 401, 200])
+  expect([refused.status, await refused.json()]).toMatchObject([401, { code: 'invalid_signature' }])
+  expect(accepted.status).toBe(200)
+})
+
 test('a rotated key stays valid beside its successor during the overlap', async () => {
   const { id, key } = await aKey({ role: 'viewer', queues: ['a'] })
 

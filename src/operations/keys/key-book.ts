@@ -48,22 +48,27 @@ const NOTE_USES_EVERY_MS = 60_000
 /** Number of keys that one statement checks, or whose uses it writes. */
 const BATCH = 1_000
 
-/** The id of the key from the configuration, which no row has. */
-export const ADMIN_KEY_ID = '00000000-0000-7000-8000-000000000000'
-const ADMIN_KEY: GoodKey = {
-  id: ADMIN_KEY_ID,
+/** The beginning of the id of a key from the configuration, which no row has. */
+const ADMIN_KEY_IDS = '00000000-0000-7000-8000-'
+
+/** The rest of its id is derived from the key, so that what was registered or signed with it ends when it is replaced. */
+const adminKeyFrom = (hash: Buffer): GoodKey => ({
+  id: `${ADMIN_KEY_IDS}${hash.toString('hex', 0, 6)}`,
   name: 'BELFRY_ADMIN_KEY',
   role: 'admin',
   projectId: null,
   reach: UNLIMITED,
   networks: null,
-}
+})
+
+const isAdminKeyId = (id: string): boolean => id.startsWith(ADMIN_KEY_IDS)
 
 export class KeyBook implements Service {
   readonly #options: KeyBookOptions
   readonly #byHash = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
   readonly #byId = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
   readonly #adminHash: Buffer | null
+  readonly #adminKey: GoodKey | null
   /** Listeners for the end of a key, by its id. */
   readonly #listeners = new Map<string, Set<() => void>>()
   /** Uses that were not written yet, by the id of the key. */
@@ -77,6 +82,7 @@ export class KeyBook implements Service {
     this.#options = options
     const { adminKey, log, wakeUps } = options
     this.#adminHash = adminKey === null ? null : digest(adminKey)
+    this.#adminKey = this.#adminHash && adminKeyFrom(this.#adminHash)
     this.#watch = new Loop({ name: 'key watch', everyMs: FRESH_MS, log, runOnce: () => this.#endRevoked() })
     this.#note = new Loop({
       name: 'key uses',
@@ -117,13 +123,13 @@ export class KeyBook implements Service {
   /** Returns the key with the given text; null if it is not valid. */
   find(text: string): GoodKey | null | Promise<GoodKey | null> {
     const hash = hashOfKey(text)
-    if (this.#isAdminKey(hash)) return ADMIN_KEY
+    if (this.#isAdminKey(hash)) return this.#adminKey
     return isApiKey(text) ? this.findByHash(hash) : null
   }
 
   /** Returns the key with this hash, in base64, which was valid before; null if it no longer is. */
   findByHash(hash: string): GoodKey | null | Promise<GoodKey | null> {
-    if (this.#isAdminKey(hash)) return ADMIN_KEY
+    if (this.#isAdminKey(hash)) return this.#adminKey
     return this.#byHash.get(hash, async () => {
       const [row] = await this.#options.db.run(findGoodKey(Buffer.from(hash, 'base64')))
       return row ? goodKey(row) : null
@@ -132,7 +138,7 @@ export class KeyBook implements Service {
 
   /** Returns the key with this id, which was valid before; null if it no longer is. */
   findById(id: string): GoodKey | null | Promise<GoodKey | null> {
-    if (id === ADMIN_KEY_ID) return this.#adminHash === null ? null : ADMIN_KEY
+    if (isAdminKeyId(id)) return this.#adminKey?.id === id ? this.#adminKey : null
     return this.#byId.get(id, async () => {
       const [row] = await this.#options.db.run(goodKeyById(id))
       return row ? goodKey(row) : null
@@ -140,7 +146,7 @@ export class KeyBook implements Service {
   }
 
   noteUse(id: string): void {
-    if (id !== ADMIN_KEY_ID) this.#uses.set(id, this.#options.clock.now())
+    if (!isAdminKeyId(id)) this.#uses.set(id, this.#options.clock.now())
   }
 
   /** Calls the listener once the key is no longer valid. Returns a function that unsubscribes. */
@@ -165,7 +171,7 @@ export class KeyBook implements Service {
   }
 
   async #endRevoked(): Promise<undefined> {
-    const watched = [...this.#listeners.keys()].filter((id) => id !== ADMIN_KEY_ID)
+    const watched = [...this.#listeners.keys()].filter((id) => !isAdminKeyId(id))
     for (let from = 0; from < watched.length; from += BATCH) {
       const ids = watched.slice(from, from + BATCH)
       const good = new Set((await this.#options.db.run(goodAmong(ids))).map(({ id }) => id))
