@@ -1,7 +1,7 @@
 /** Uploads under adverse conditions: nodes that stop or die, limits, and many at once. */
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { MAX_UPLOADS_OF_PROJECT } from '../../src/api/resources/files/transfers.ts'
+import { MAX_TRANSFERS_OF_PROJECT } from '../../src/api/resources/files/transfers.ts'
 import { CHUNK_BYTES } from '../../src/core/file/file.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -86,7 +86,7 @@ test('the uploads of a project on a node are limited, without delaying downloads
     { 'belfry-project': 'others' },
   )
   const open = await Promise.all(
-    Array.from({ length: MAX_UPLOADS_OF_PROJECT }, async () => {
+    Array.from({ length: MAX_TRANSFERS_OF_PROJECT }, async () => {
       const { id, uploadUrl } = await aWaitingFile(node)
       const upload = beginUpload(uploadUrl, 2 * CHUNK_BYTES)
       upload.sending.write(someBytes(CHUNK_BYTES))

@@ -167,7 +167,7 @@ export function fileRoutes(app: App, publicUrl: string | null): void {
       '/v1/files/:id/content',
       { schema: upload, config: { access: 'edit', signedFor: UPLOAD, isOfQueue: true, lasting: 'transfer' } },
       async (request, reply) => {
-        transfers.enterUpload(reply, request.context.projectId)
+        transfers.enter(reply, 'uploads', request.context.projectId)
         return present(await receive(request))
       },
     )
@@ -214,7 +214,7 @@ async function sendContent(
   if (stateOf(file) === 'waiting' || contentId === null || size === null)
     throw new Refusal('file_waiting', `The upload of file ${id} is not complete.`)
   const stretch = stretchOf(headers.range, size)
-  transfers.enter(reply)
+  transfers.enter(reply, 'downloads', context.projectId)
   await db.run(noteFileUsed(id))
   reply.headers({
     'content-type': BINARY,
