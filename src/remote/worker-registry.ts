@@ -28,8 +28,8 @@ export interface WorkerRegistryOptions {
 }
 
 const MAX_WORKERS_KNOWN = 10_000
-/** Maximum number of remote workers alive at once; each of them sends heartbeats. */
-const MAX_LIVING_WORKERS = 10_000
+/** Maximum number of remote workers alive at once; each of them sends heartbeats. One project has half of them. */
+const MAX_LIVING_WORKERS = { all: 10_000, ofProject: 5_000 }
 const MS_PER_SECOND = 1_000
 
 export class WorkerRegistry {
@@ -53,7 +53,7 @@ export class WorkerRegistry {
     const made = await db.run(insertRemoteWorker({ version, concurrency }, worker, MAX_LIVING_WORKERS))
     if (made.length === 0)
       throw tooMany(
-        `The limit of ${MAX_LIVING_WORKERS} live workers is reached.`,
+        `The limit of ${MAX_LIVING_WORKERS.ofProject} live workers of a project, or of ${MAX_LIVING_WORKERS.all} of all projects, is reached.`,
         Math.ceil(leaseMs / MS_PER_SECOND),
       )
     return { workerId: id, token, heartbeatMs, leaseMs, maxLogBytes }

@@ -24,18 +24,31 @@ export interface RemoteWorkerRow extends RemoteWorker {
   readonly tokenHash: Buffer
 }
 
-/** Inserts a remote worker: a node, and what it offers. No row if the maximum number of living workers is reached. */
+/** The maximum numbers of living workers. */
+export interface LivingLimits {
+  readonly all: number
+  readonly ofProject: number
+}
+
+/**
+ * Inserts a remote worker: a node, and what it offers. No row if a maximum number of living workers is reached. Those of the
+ * project are only counted if there are so many at all.
+ */
 export const insertRemoteWorker = (
   node: Omit<NewNode, 'roles' | 'id' | 'name'>,
   worker: RemoteWorkerRow,
-  maxLiving: number,
+  limits: LivingLimits,
 ) => sql<{ id: string }>`
   with living as materialized (
     select count(*) as count from node where dead_at is null and roles = '{remote}'
   ), made as (
     insert into node (id, name, version, roles, concurrency)
     select ${worker.id}, ${worker.name}, ${node.version}, '{remote}'::text[], ${node.concurrency}::integer
-    from living where count < ${maxLiving}::integer
+    from living
+    where count < ${limits.all}::integer
+      and (count < ${limits.ofProject}::integer
+           or (select count(*) from remote_worker w join node n on n.id = w.id
+               where w.project_id = ${worker.projectId}::uuid and n.dead_at is null) < ${limits.ofProject}::integer)
     returning id
   )
   insert into remote_worker (id, project_id, handlers, labels, queues, key_id, token_hash)
