@@ -12,6 +12,11 @@ export const REQUEST_CONNECTIONS = 10
 export const REQUEST_TIMEOUT_MS = 15_000
 /** For firing, claiming, writing outcomes, shard leases, and requests of remote workers. */
 const ENGINE_CONNECTIONS = 8
+/**
+ * The share of them that the role `api` uses to find out who sends a request. Anyone can make it look up keys that do not exist,
+ * so the engine has none of these connections.
+ */
+const CALLERS_SHARE = 0.25
 /** An engine statement that takes longer than this is better retried. */
 const ENGINE_TIMEOUT_MS = 10_000
 /** For subscriptions, redrives and archived projects, of which a node processes many at once. */
@@ -31,7 +36,7 @@ const WAKE_UP_CONNECTIONS = 1
  */
 const ROUNDS: { readonly [R in Role]: number } = { api: 1, scheduler: 1, worker: 0, liveness: 4 }
 
-/** Minimum size of each of the two large pools if a node may open only few connections. */
+/** Minimum number of connections for requests, and for the engine and callers, if a node may open only few. */
 const FEWEST = 4
 
 type ConnectionSettings = Pick<Config, 'roles' | 'databaseConnections'>
@@ -39,6 +44,7 @@ type ConnectionSettings = Pick<Config, 'roles' | 'databaseConnections'>
 /** The pools of a node, except the one for requests. */
 export interface Connections {
   readonly engine: Database
+  readonly callers: Database
   readonly upkeep: Database
   readonly delivery: Database
   readonly clock: Database
@@ -51,11 +57,21 @@ export function openConnections(
   nodeId: string,
 ): Connections {
   const { roles, databasePooling: pooling } = config
+  const shares = sharesOf(config)
   const engine = new Database({
     url,
     // A node must be able to recognise its own sessions: see `hasOlderSession`.
     applicationName: `belfry engine ${nodeId}`,
-    maxConnections: sharesOf(config).engine,
+    maxConnections: shares.engine,
+    statementTimeoutMs: ENGINE_TIMEOUT_MS,
+    favourIndexes: true,
+    keepPlans: true,
+    pooling,
+  })
+  const callers = new Database({
+    url,
+    applicationName: 'belfry callers',
+    maxConnections: Math.max(1, shares.callers),
     statementTimeoutMs: ENGINE_TIMEOUT_MS,
     favourIndexes: true,
     keepPlans: true,
@@ -81,11 +97,12 @@ export function openConnections(
   })
   return {
     engine,
+    callers,
     upkeep,
     delivery,
     clock,
     close: async () => {
-      await Promise.all([engine.close(), upkeep.close(), delivery.close(), clock.close()])
+      await Promise.all([engine, callers, upkeep, delivery, clock].map((pool) => pool.close()))
     },
   }
 }
@@ -95,20 +112,28 @@ export function mostConnections(
   settings: ConnectionSettings,
   { isExternal }: { readonly isExternal: boolean },
 ): number {
-  const { requests, engine } = sharesOf(settings)
-  return requests + engine + besides(settings.roles) - (isExternal ? 0 : WAKE_UP_CONNECTIONS)
+  const { requests, engine, callers } = sharesOf(settings)
+  return requests + engine + callers + besides(settings.roles) - (isExternal ? 0 : WAKE_UP_CONNECTIONS)
 }
 
-/** Connections for requests and for the engine. A lower limit of the node reduces both equally. */
+/** Connections for requests, for the engine and for callers. A lower limit of the node reduces the first two equally. */
 export function sharesOf({ roles, databaseConnections }: ConnectionSettings): {
   readonly requests: number
   readonly engine: number
+  /** None without the role `api`. */
+  readonly callers: number
 } {
-  const requests = roles.includes('api') ? REQUEST_CONNECTIONS : 1
+  const isApi = roles.includes('api')
+  const requests = isApi ? REQUEST_CONNECTIONS : 1
   const excess = Math.max(0, requests + ENGINE_CONNECTIONS + besides(roles) - databaseConnections)
-  const engine = Math.max(FEWEST, ENGINE_CONNECTIONS - Math.floor(excess / 2))
-  const left = excess - (ENGINE_CONNECTIONS - engine)
-  return { engine, requests: Math.max(Math.min(FEWEST, requests), requests - left) }
+  const shared = Math.max(FEWEST, ENGINE_CONNECTIONS - Math.floor(excess / 2))
+  const left = excess - (ENGINE_CONNECTIONS - shared)
+  const callers = isApi ? Math.floor(shared * CALLERS_SHARE) : 0
+  return {
+    engine: shared - callers,
+    callers,
+    requests: Math.max(Math.min(FEWEST, requests), requests - left),
+  }
 }
 
 /** Returns the connections that no setting changes. */

@@ -41,6 +41,8 @@ import { WorkerRegistry } from './worker-registry.ts'
 
 export interface RemoteDeskOptions {
   readonly db: Database
+  /** For finding out who sends a request. */
+  readonly callersDb: Queryable
   readonly transportOn: (db: Queryable) => Taking
   readonly wakeUps: WakeUps
   readonly definitions: Definitions

@@ -1,9 +1,9 @@
 /** Remote workers and their identity: registration, authentication by token, offered commands, and deregistration. */
-import { LRUCache } from 'lru-cache'
 import { invalidInput, Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { withCommands } from '../core/run/own-labels.ts'
-import type { Database } from '../store/database/database.ts'
+import { CallerMemory } from '../operations/access/caller-memory.ts'
+import type { Database, Queryable } from '../store/database/database.ts'
 import { declareDead, handBackRuns } from '../store/nodes/nodes.ts'
 import {
   changeOffer,
@@ -11,6 +11,7 @@ import {
   insertRemoteWorker,
   latestClaim,
   lockClaims,
+  type RemoteWorkerRow,
   runsLeasedTo,
 } from '../store/nodes/remote-workers.ts'
 import type { Introduction, RemoteWorker, Welcome } from '../transport/remote-workers.ts'
@@ -21,6 +22,8 @@ import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
 
 export interface WorkerRegistryOptions {
   readonly db: Database
+  /** For finding out who sends a request. */
+  readonly callersDb: Queryable
   readonly wakeUps: WakeUps
   readonly heartbeatMs: number
   readonly leaseMs: number
@@ -35,7 +38,10 @@ const MS_PER_SECOND = 1_000
 export class WorkerRegistry {
   readonly #options: WorkerRegistryOptions
   /** Workers by the hash of their token. Only the offered commands can change, and each claim rereads them. */
-  readonly #known = new LRUCache<string, RemoteWorker>({ max: MAX_WORKERS_KNOWN })
+  readonly #known = new CallerMemory<RemoteWorker>({
+    freshMs: Number.POSITIVE_INFINITY,
+    max: MAX_WORKERS_KNOWN,
+  })
   readonly #rate = new RegistrationRate()
 
   constructor(options: WorkerRegistryOptions) {
@@ -62,21 +68,22 @@ export class WorkerRegistry {
   async authenticate(token: string | null): Promise<RemoteWorker> {
     const id = token === null ? undefined : workerOf(token)
     if (token === null || id === undefined) throw unknownToken()
-    const key = hashOf(token).toString('base64')
-    const known = this.#known.get(key)
-    if (known) return known
-    const [row] = await this.#options.db.run(findRemoteWorker(id))
-    if (!row || !isHashOf(token, row.tokenHash)) throw unknownToken()
-    const { tokenHash: _, ...worker } = row
-    this.#known.set(key, worker)
+    const worker = await this.#known.get(hashOf(token).toString('base64'), async () => {
+      const row = await this.#read(id)
+      return row && isHashOf(token, row.tokenHash) ? workerFrom(row) : null
+    })
+    if (!worker) throw unknownToken()
     return worker
   }
 
   async find(id: string): Promise<RemoteWorker> {
-    const [row] = await this.#options.db.run(findRemoteWorker(id))
+    const row = await this.#read(id)
     if (!row) throw unknownToken()
-    const { tokenHash: _, ...worker } = row
-    return worker
+    return workerFrom(row)
+  }
+
+  async #read(id: string): Promise<RemoteWorkerRow | undefined> {
+    return (await this.#options.callersDb.run(findRemoteWorker(id)))[0]
   }
 
   async offer(worker: RemoteWorker, commands: readonly string[]): Promise<void> {
@@ -113,6 +120,8 @@ export class WorkerRegistry {
     wakeUps.announceReady()
   }
 }
+
+const workerFrom = ({ tokenHash: _, ...worker }: RemoteWorkerRow): RemoteWorker => worker
 
 const unknownToken = () =>
   new Refusal(

@@ -79,6 +79,7 @@ async function createOneApp(
   logs.start()
   const lanes = new LaneRegistry()
   const remoteWorkers = new RemoteDesk({
+    callersDb: db,
     db,
     transportOn: (queryable) => new PostgresTransport(queryable),
     wakeUps,

@@ -28,6 +28,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
   const { config, connections, wakeUps, definitions, clock, log, facilities, ownPorts } = foundations
   const remoteWorkers = new RemoteDesk({
     db: connections.engine,
+    callersDb: connections.callers,
     transportOn: (queryable) => new PostgresTransport(queryable),
     wakeUps,
     definitions,
@@ -59,7 +60,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     timeoutMs: Math.floor(foundations.subscriptionLeaseMs / 3),
   })
   const keys = new KeyBook({
-    db: connections.engine,
+    db: connections.callers,
     wakeUps,
     clock,
     log,
@@ -72,7 +73,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     throw new OpenHostError(config.host, isLoopback(config.host) ? proxyOf(config) : null)
   const app = await createApp({
     facilities,
-    callersDb: connections.engine,
+    callersDb: connections.callers,
     keys,
     people,
     readiness: foundations.readiness,
@@ -109,5 +110,5 @@ function peopleOf({ config, connections, wakeUps, log }: Foundations) {
     maxHours: config.sessionMaxHours,
     issuer: provider?.issuer ?? null,
   }
-  return { provider, sessions: new SessionBook({ db: connections.engine, wakeUps, log, rules }) }
+  return { provider, sessions: new SessionBook({ db: connections.callers, wakeUps, log, rules }) }
 }

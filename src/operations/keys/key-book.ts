@@ -22,6 +22,7 @@ import {
 import type { Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
+import { CallerMemory } from '../access/caller-memory.ts'
 
 export interface KeyBookOptions {
   readonly db: Queryable
@@ -65,7 +66,7 @@ const isAdminKeyId = (id: string): boolean => id.startsWith(ADMIN_KEY_IDS)
 
 export class KeyBook implements Service {
   readonly #options: KeyBookOptions
-  readonly #byHash = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
+  readonly #byHash = new CallerMemory<GoodKey>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
   readonly #byId = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
   readonly #adminHash: Buffer | null
   readonly #adminKey: GoodKey | null

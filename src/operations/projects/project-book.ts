@@ -6,13 +6,14 @@ import { ShortMemory } from '../../runtime/short-memory.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type KnownProject, knownProject, knownProjectByName } from '../../store/projects/projects.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
+import { CallerMemory } from '../access/caller-memory.ts'
 
 const FRESH_MS = 1_000
 const MAX_PROJECTS_KNOWN = 10_000
 
 export class ProjectBook {
   readonly #db: Queryable
-  readonly #byName = new ShortMemory<KnownProject | null>({ freshMs: FRESH_MS, max: MAX_PROJECTS_KNOWN })
+  readonly #byName = new CallerMemory<KnownProject>({ freshMs: FRESH_MS, max: MAX_PROJECTS_KNOWN })
   readonly #byId = new ShortMemory<KnownProject | null>({ freshMs: FRESH_MS, max: MAX_PROJECTS_KNOWN })
 
   constructor({ db, wakeUps }: { readonly db: Queryable; readonly wakeUps: WakeUps }) {

@@ -7,7 +7,6 @@ import { hash, randomBytes } from 'node:crypto'
 import { uuidv7 } from '../../core/ids.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { Service } from '../../runtime/service.ts'
-import { ShortMemory } from '../../runtime/short-memory.ts'
 import {
   deleteEnded,
   endSession,
@@ -23,6 +22,7 @@ import {
 import type { Database, Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
+import { CallerMemory } from '../access/caller-memory.ts'
 
 export interface SessionBookOptions {
   readonly db: Database
@@ -45,7 +45,7 @@ const TOKEN = /^[\w-]{43}$/
 
 export class SessionBook implements Service {
   readonly #options: SessionBookOptions
-  readonly #byHash = new ShortMemory<SessionRow | null>({ freshMs: FRESH_MS, max: MAX_SESSIONS_KNOWN })
+  readonly #byHash = new CallerMemory<SessionRow>({ freshMs: FRESH_MS, max: MAX_SESSIONS_KNOWN })
   /** Listeners for changes of a session, by the hash of its token, with what the session was allowed when they were added. */
   readonly #watched = new Map<string, { readonly seen: string; readonly listeners: Set<() => void> }>()
   #used = new Set<string>()
