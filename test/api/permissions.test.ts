@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { AccessedRoute } from '../../src/api/http/authentication.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { permissionsPage } from './permissions-page.ts'
 import { createTestApp } from './test-app.ts'
 
@@ -312,3 +313,13 @@ function verdictOf({ status, body }: Answer): string {
   if (status === 404 && /^Project \w+ does not exist\.$/.test(body?.detail)) return 'unknown project'
   return 'allowed'
 }
+
+test('reading a project is limited in rate, except for its admins', async () => {
+  const [viewer, projectAdmin] = [await asKey('viewer', 'second'), await asKey('admin', 'second')]
+  await send('PATCH', '/v1/projects/second', { limits: { requestRate: '5/h' } }, admin)
+
+  await eventually(async () => (await send('GET', '/v1/projects/second', undefined, viewer)).status === 429)
+  const byAdmin = await send('GET', '/v1/projects/second', undefined, projectAdmin)
+
+  expect(byAdmin.status).toBe(200)
+})

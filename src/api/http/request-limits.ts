@@ -1,9 +1,10 @@
 /**
  * Enforces the request rates of projects and keys, before bodies are read. Responses report the remaining quota in the fields
- * of draft-ietf-httpapi-ratelimit-headers. Not counted are requests of workers, signed addresses, public routes, and the routes
- * with which an admin reads and changes the limits.
+ * of draft-ietf-httpapi-ratelimit-headers. Not counted are requests of workers, signed addresses, public routes, and requests of
+ * admins to the routes that read and change the limits.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { allows } from '../../core/access/role.ts'
 import { Refusal } from '../../core/errors.ts'
 import type {
   QuotaDecision,
@@ -16,7 +17,7 @@ import type { App } from '../app.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The request does not count towards the rates of its project and its key. */
+    /** Requests of admins do not count towards the rates of their project and their key. */
     isUncounted?: boolean
   }
 }
@@ -46,7 +47,9 @@ export function limitRequests(
 function isCounted(request: FastifyRequest): boolean {
   if (request.is404 || request.signed !== null) return false
   const { access, isUncounted } = request.routeOptions.config
-  return access !== 'public' && access !== 'work' && access !== 'token' && !isUncounted
+  if (access === 'public' || access === 'work' || access === 'token') return false
+  const { grant, projectId } = request.context
+  return !(isUncounted && allows(grant, projectId, 'administer'))
 }
 
 function tell(reply: FastifyReply, { refusedBy, states }: QuotaDecision): void {
