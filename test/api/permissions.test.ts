@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { AccessedRoute } from '../../src/api/http/authentication.ts'
+import { MASK } from '../../src/core/action/secret-rule.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { permissionsPage } from './permissions-page.ts'
@@ -322,4 +323,23 @@ test('reading a project is limited in rate, except for its admins', async () => 
   const byAdmin = await send('GET', '/v1/projects/second', undefined, projectAdmin)
 
   expect(byAdmin.status).toBe(200)
+})
+
+test('only callers who may change a subscription see the path of its address', async () => {
+  const [viewer, operator, editor] = await Promise.all(
+    ['viewer', 'operator', 'editor'].map((role) => asKey(role, 'other')),
+  )
+  const url = 'https://hooks.example.com/in/token-5f2e?key=6'
+  const { body } = await send('POST', '/v1/subscriptions', { url }, editor)
+
+  const seen = await Promise.all([
+    ...[viewer, operator, editor].map((one) =>
+      send('GET', `/v1/subscriptions/${body.id}`, undefined, one).then((answer) => answer.body.url),
+    ),
+    send('GET', '/v1/subscriptions', undefined, viewer).then((answer) => answer.body.items[0].url),
+    send('POST', `/v1/subscriptions/${body.id}/resume`, {}, operator).then((answer) => answer.body.url),
+  ])
+
+  const masked = `https://hooks.example.com/${MASK}`
+  expect([body.url, ...seen]).toEqual([url, masked, masked, url, masked, masked])
 })

@@ -1,9 +1,12 @@
 /** Subscriptions: webhooks that report how runs end. */
 
 import { z } from 'zod'
+import { allows } from '../../../core/access/role.ts'
+import { maskedUrl } from '../../../core/action/masked-action.ts'
 import { isUuid } from '../../../core/ids.ts'
 import { formatDuration } from '../../../core/values/duration.ts'
 import { utc } from '../../../core/values/utc.ts'
+import type { Context } from '../../../operations/context.ts'
 import {
   changeSubscription,
   createSubscription,
@@ -109,7 +112,7 @@ export function subscriptionRoutes(app: App, tester: SubscriptionTester): void {
     async ({ body, context }, reply) => {
       const row = await createSubscription(context, body)
       reply.header('location', `/v1/subscriptions/${row.id}`)
-      return reply.code(201).send({ ...present(row), secret: row.secret })
+      return reply.code(201).send({ ...present(row, context), secret: row.secret })
     },
   )
 
@@ -120,20 +123,20 @@ export function subscriptionRoutes(app: App, tester: SubscriptionTester): void {
       const [after = null] = decodeCursor(cursor, isPosition) ?? []
       const { db, projectId } = context
       const rows = await db.run(findSubscriptions({ projectId, after, limit: limit + 1 }))
-      return pageOf(rows, { limit, present, position: ({ id }) => [id] })
+      return pageOf(rows, { limit, present: (row) => present(row, context), position: ({ id }) => [id] })
     },
   )
 
   app.get(
     '/v1/subscriptions/:id',
     { schema: read, config: { access: 'read' } },
-    async ({ params, context }) => present(await getSubscription(context, params.id)),
+    async ({ params, context }) => present(await getSubscription(context, params.id), context),
   )
 
   app.patch(
     '/v1/subscriptions/:id',
     { schema: edit, config: { access: 'edit' } },
-    async ({ params, body, context }) => present(await changeSubscription(context, params.id, body)),
+    async ({ params, body, context }) => present(await changeSubscription(context, params.id, body), context),
   )
 
   app.delete(
@@ -148,7 +151,8 @@ export function subscriptionRoutes(app: App, tester: SubscriptionTester): void {
   app.post(
     '/v1/subscriptions/:id/resume',
     { schema: resume, config: { access: 'operate' } },
-    async ({ params, body, context }) => present(await wakeSubscription(context, params.id, body?.after)),
+    async ({ params, body, context }) =>
+      present(await wakeSubscription(context, params.id, body?.after), context),
   )
 
   app.post(
@@ -192,13 +196,17 @@ function failureOf({ failures, disabledAt, failingSince, retryAt, lastError, hel
   }
 }
 
-function present(row: SubscriptionRow): Subscription {
+/** The address of a receiver may contain a token. Only callers who could also set it see it. */
+function present(
+  row: SubscriptionRow,
+  { grant, projectId }: Pick<Context, 'grant' | 'projectId'>,
+): Subscription {
   const { lastEventId, lastEventAt, disabledAt } = row
   const failure = failureOf(row)
   return {
     id: row.id,
     name: row.name,
-    url: row.url,
+    url: allows(grant, projectId, 'edit') ? row.url : maskedUrl(row.url),
     filter: row.filter as Subscription['filter'],
     batchSize: row.batchSize,
     giveUpAfter: formatDuration(row.giveUpAfterMs),

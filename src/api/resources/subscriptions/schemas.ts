@@ -105,7 +105,7 @@ const LastError = z.object({ code: z.string(), message: z.string(), at: Stored }
 const fields = {
   id: Uuid,
   name: z.string().nullable(),
-  url: z.string(),
+  url: z.string().describe('Masked after the host for callers who may not change the subscription.'),
   filter: EventFilter,
   batchSize: z.int(),
   giveUpAfter: z.string(),
