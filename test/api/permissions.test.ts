@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { AccessedRoute } from '../../src/api/http/authentication.ts'
 import { MASK } from '../../src/core/action/secret-rule.ts'
+import { aNode } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { permissionsPage } from './permissions-page.ts'
@@ -342,4 +343,19 @@ test('only callers who may change a subscription see the path of its address', a
 
   const masked = `https://hooks.example.com/${MASK}`
   expect([body.url, ...seen]).toEqual([url, masked, masked, url, masked, masked])
+})
+
+test('only callers with a role in the installation see the names of nodes among the workers', async () => {
+  const id = await aNode(db, ['worker'])
+  const nameFor = async (headers: Headers) => {
+    const { body } = await send('GET', '/v1/workers', undefined, headers)
+    return body.items.find((node: { id: string }) => node.id === id).name
+  }
+
+  const names = await Promise.all([
+    nameFor(await asKey('viewer', 'own')),
+    nameFor(await asKey('viewer', null)),
+  ])
+
+  expect(names).toEqual([`node ${id.slice(-6)}`, 'test'])
 })
