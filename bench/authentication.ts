@@ -49,6 +49,7 @@ authenticateRequests(app as never, {
 const authorization = `Bearer ${makeApiKey(randomBytes)}`
 const request = () => ({
   headers: { authorization },
+  query: {},
   ip: '127.0.0.1',
   id: PROJECT,
   is404: false,
