@@ -1109,6 +1109,12 @@ begin
     return;
   end if;
   if sweep.day is null then
+    if not exists (
+      select from audit_progress
+      where round_ended_at - make_interval(secs => round_ms / 1000.0) >= ((now() at time zone 'UTC')::date - 1)::timestamp at time zone 'UTC'
+    ) then
+      return;
+    end if;
     sweep.day := begin_retention_sweep(days_kept);
     if sweep.day is null then
       return;

@@ -33,6 +33,7 @@ beforeEach(async () => {
   })
   await db.run(sql`update retention_sweep set day = null, parent = null, page = 0`)
   await db.run(sql`update project set created_at = now() - interval '1 year'`)
+  await db.run(sql`update audit_progress set round_ended_at = now(), round_ms = 0`)
   shop = await aProject()
   task = await aTask(shop)
   otherTask = await aTask(OTHER)
@@ -131,6 +132,20 @@ test('without a project that sets a retention, the sweep writes nothing', async 
 
   expect(await state()).toEqual(before)
   expect(await daysLeft(otherTask)).toEqual([29])
+})
+
+test('history is deleted only after an audit of the tasks that finished in it', async () => {
+  await ran(task, 9)
+  await keep(shop, { history: 8 })
+  await db.run(sql`update audit_progress set round_ended_at = now() - interval '3 days'`)
+  await sweep()
+  const before = await daysLeft(task)
+
+  await db.run(sql`update audit_progress set round_ended_at = now()`)
+  await sweep()
+
+  expect(before).toEqual([9])
+  expect(await daysLeft(task)).toEqual([])
 })
 
 test('a shorter retention deletes older runs of its project with all their data, and of no other project', async () => {

@@ -32,12 +32,12 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
   const historyFrom = begin?.at ?? Number.NEGATIVE_INFINITY
   const remedy = await inTurns(remedySteps({ ...task, latest: latest?.until ?? null, ordinal, historyFrom }))
   if (remedy.kind === 'settle') {
-    await tx.run(audit.settleTask(taskId))
+    await tx.run(audit.settleTask(taskId, ordinal))
     return null
   }
   const found = { id: uuidv7(), projectId: task.projectId, taskId, kind: kindOf(task.definition) }
   if (remedy.kind === 'unknown') {
-    await tx.run(audit.settleTask(taskId))
+    await tx.run(audit.settleTask(taskId, ordinal))
     const detail =
       'The task has no next occurrence scheduled, and the history that would show whether it needs one was deleted.'
     await tx.run(audit.insertFindings([{ ...found, runId: null, isRepaired: false, missed: 0, detail }]))

@@ -66,13 +66,12 @@ export function remedyFor(it: Stalled): Remedy {
 export function* remedySteps(it: Stalled): Steps<Remedy> {
   const { definition, now, ordinal } = it
   const { maxRuns, misfire } = definition
-  if (maxRuns !== null && it.latest === null && it.createdAt < it.historyFrom) return { kind: 'unknown' }
   if (maxRuns !== null && ordinal > maxRuns) return { kind: 'settle' }
-  if (definition.schedule.type === 'delay') return chain(it)
   const plan = planOf(definition)
-  const first =
-    definition.schedule.type === 'once' ? onlyOne(it, plan) : nextOccurrence(plan, resumedAfter(it))
+  const first = firstOwed(it, plan)
   if (first === null) return { kind: 'settle' }
+  if (maxRuns !== null && it.latest === null && it.createdAt < it.historyFrom) return { kind: 'unknown' }
+  if (definition.schedule.type === 'delay') return { kind: 'go_on', at: first, catchUp: [], lost: null }
   if (dueAt(plan, first) > now) return { kind: 'go_on', at: first, catchUp: [], lost: null }
   if (mayHaveRun(definition)) return { kind: 'go_on', at: null, catchUp: [], lost: neverAgain(first) }
   const runsLeft = maxRuns === null ? null : maxRuns - ordinal + 1
@@ -85,6 +84,18 @@ export function* remedySteps(it: Stalled): Steps<Remedy> {
   const isOver = runsLeft !== null && runs.length >= runsLeft
   const catchUp = yield* spread({ plan, misfire, now }, runs)
   return { kind: 'go_on', at: isOver ? null : next, catchUp, lost }
+}
+
+/** Returns the first instant that may be owed; null if there is none. */
+function firstOwed(it: Stalled, plan: Plan): number | null {
+  switch (it.definition.schedule.type) {
+    case 'delay':
+      return nextOfChain(it)
+    case 'once':
+      return onlyOne(it, plan)
+    default:
+      return nextOccurrence(plan, resumedAfter(it))
+  }
 }
 
 function* stretch(plan: Plan, first: number, last: number): Steps<Omit<Lost, 'hasFailed'>> {
@@ -114,8 +125,7 @@ function resumedAfter({ definition, latest, takenOverAt, createdAt, historyFrom 
   return Math.max(latest ?? historyFrom - 1, takenOverAt ?? made, made)
 }
 
-/** A chain continues after the end of its last run, however long ago that was. */
-function chain({ definition, lastEndedAt, createdAt }: Stalled): Remedy {
-  const at = owedOfDelay(planOf(definition), { lastEndedAt, createdAt })
-  return at === null ? { kind: 'settle' } : { kind: 'go_on', at, catchUp: [], lost: null }
+/** A chain continues after the end of its last run, however long ago that was. One from before history begins is not known. */
+function nextOfChain({ definition, lastEndedAt, createdAt, historyFrom }: Stalled): number | null {
+  return owedOfDelay(planOf(definition), { lastEndedAt, createdAt: Math.max(createdAt, historyFrom) })
 }

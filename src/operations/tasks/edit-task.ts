@@ -28,7 +28,7 @@ import { keepLimits, limitsOf } from '../limits/task-limits.ts'
 import { keepTokens, withoutTokens } from '../secrets/slack-tokens.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
-import { onceHeld } from './once-ahead.ts'
+import { isOnceOver, onceHeld } from './once-ahead.ts'
 import { endOverdue, endWait, recordPause } from './pause-task.ts'
 import { refuseProgramLimits } from './program-limits.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
@@ -250,6 +250,8 @@ async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
   await dropSkips(tx, task, { projectId, now })
   const swept = await haltTask(tx, task.id)
   const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
+  // A manual task has no next row, and retention deletes the history of the others.
+  if (ordinal > task.nextOrdinal) await tx.run(changes.keepOrdinal(task.id, ordinal))
   const row = { taskId: task.id, projectId, definition, version, delayMs: chainDelay(definition) }
   const due = swept !== null && swept.scheduledFor <= now ? swept : null
   const isOver = isBeyond(definition, ordinal)
@@ -294,7 +296,7 @@ async function continueChain(tx: Queryable, { task, definition, projectId }: Cha
 /** Returns the next occurrence of the new definition that the old one did not have already. */
 async function nextAt(
   tx: Queryable,
-  { task, definition, now }: Change,
+  { task, definition, projectId, now }: Change,
   swept: changes.SweptRow | null,
 ): Promise<number | null> {
   const plan = planOf(definition)
@@ -303,8 +305,8 @@ async function nextAt(
       return null
     case 'once': {
       const at = firstOccurrence(plan, now)
-      const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(task.id, at))
-      return known?.exists ? null : (firstRow(definition, now)?.at ?? null)
+      const isOver = at !== null && (await isOnceOver(tx, { task, projectId, at }))
+      return isOver ? null : (firstRow(definition, now)?.at ?? null)
     }
     case 'delay': {
       const at = nextOfEditedChain(task.definition, definition, { now, swept })

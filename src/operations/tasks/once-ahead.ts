@@ -6,6 +6,7 @@
 import { firstOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
+import { historyBeginOf } from '../../store/history/run-search.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import { earlierOnces } from '../../store/tasks/task-versions.ts'
 import { nextOrdinal, writeNext } from './settle.ts'
@@ -19,6 +20,27 @@ export async function onceAhead(
   const at = firstOccurrence(planOf(definition), Number.NEGATIVE_INFINITY)
   const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(id, at))
   return known?.exists ? null : at
+}
+
+/**
+ * Returns whether an occurrence of a one-off ran or was skipped, when an edit of a task that is not paused sets its instant. Where history
+ * was deleted, the replaced versions tell: whichever was in force when the instant came led to a run or a skip.
+ */
+export async function isOnceOver(
+  tx: Queryable,
+  {
+    task,
+    projectId,
+    at,
+  }: { task: Pick<changes.LockedTask, 'id' | 'version'>; projectId: string; at: number },
+): Promise<boolean> {
+  const [known] = await tx.run(changes.hasOccurrence(task.id, at))
+  if (known?.exists) return true
+  // Asked last: what is deleted from history meanwhile is known to be gone.
+  const [begin] = await tx.run(historyBeginOf(projectId))
+  if (at >= (begin?.at ?? Number.NEGATIVE_INFINITY)) return false
+  const replaced = await tx.run(earlierOnces({ taskId: task.id, before: task.version + 1 }))
+  return replaced.some((one) => one.at !== null && instantMs(one.at) === at && one.until > at)
 }
 
 /** When a one-off was due that has been held since its task was created paused: it was due at once, or became so by an edit. */

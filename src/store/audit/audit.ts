@@ -190,9 +190,14 @@ export const dutyLost = (taskId: string) =>
 export const clearSkip = (taskId: string) =>
   sql`update task set skip_until = null, skip_reason = null, updated_at = now() where id = ${taskId} and paused_at is null`
 
-/** Marks a task as settled: until it changes, no further occurrence is expected. */
-export const settleTask = (taskId: string) =>
-  sql`update task set settled_as_of = updated_at where id = ${taskId}`
+/**
+ * Marks a task as settled: until it changes, no further occurrence is expected. The ordinal is stored with it, because a later edit
+ * can no longer read it from history that retention has deleted.
+ */
+export const settleTask = (taskId: string, nextOrdinal: number) =>
+  sql`
+    update task set settled_as_of = updated_at, next_ordinal = greatest(next_ordinal, least(${nextOrdinal}::bigint, 2147483647))
+    where id = ${taskId}`
 
 /** An inconsistency that the audit found. */
 export interface Finding {

@@ -22,6 +22,7 @@ export interface LockedTask {
   readonly tags: string[]
   readonly version: number
   readonly definition: TaskDefinition
+  /** The least that the next occurrence can have; rows of the task may tell more. */
   readonly nextOrdinal: number
   /** While the task is paused: the instant up to which all skipped occurrences have been recorded. */
   readonly updatedAt: number
@@ -85,6 +86,10 @@ export const endVersion = ({
 }) => sql`
   update task_version set due_until = to_timestamp(${until}::float8 / 1000)
   where task_id = ${taskId} and (version = ${version} or version < ${version} and due_until > to_timestamp(${until}::float8 / 1000))`
+
+/** Stores the ordinal of the next occurrence, for tasks that no row will tell it of. */
+export const keepOrdinal = (taskId: string, nextOrdinal: number) => sql`
+  update task set next_ordinal = greatest(next_ordinal, least(${nextOrdinal}::bigint, 2147483647)) where id = ${taskId}`
 
 /** The properties of a pause. */
 export interface PauseWords {
