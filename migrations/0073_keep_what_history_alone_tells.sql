@@ -1,3 +1,40 @@
+-- How many runs of a backfill failed or were cancelled whose history is deleted: the completed ones are counted as the rest of those that
+-- were started. Once a backfill has stored its counts, these no longer matter.
+alter table backfill
+  add column deleted_failed    integer not null default 0,
+  add column deleted_cancelled integer not null default 0;
+
+-- The same as before; counts the runs of backfills in what it drops.
+create or replace function drop_partitions(days_kept integer) returns integer language plpgsql as $$
+declare
+  first_kept text := to_char((now() at time zone 'UTC')::date - longest_history(days_kept), 'YYYYMMDD');
+  name       text;
+  dropped    integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
+  perform set_config('lock_timeout', '300ms', true);
+  for name in
+    select c.relname from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+    where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass) and right(c.relname, 8) < first_kept
+    order by right(c.relname, 8) limit 3
+  loop
+    if name = 'run_' || right(name, 8) and exists (select from backfill where completed is null) then
+      execute format(
+        'update backfill b set deleted_failed = b.deleted_failed + g.failed, deleted_cancelled = b.deleted_cancelled + g.cancelled
+         from (
+           select task_id, ordinal, count(*) filter (where state = ''permanently_failed'') as failed,
+                  count(*) filter (where state <> ''permanently_failed'') as cancelled
+           from %I where kind = ''backfill'' and state <> ''completed'' group by task_id, ordinal
+         ) g
+         where b.task_id = g.task_id and b.number = g.ordinal and b.completed is null', name);
+    end if;
+    execute format('drop table %I', name);
+    dropped := dropped + 1;
+  end loop;
+  return dropped;
+end $$;
+
 -- Deletes history of projects that keep less than the longest, of a bounded number of pages: a part of one partition is read in the
 -- order of its pages, so that no index is needed and none is read twice. Logs go first, then attempts: whose a log is, its run tells.
 -- A day is begun after the audit has gone once around the tasks since that day was over, and so has stored the ordinals of those that
@@ -47,7 +84,15 @@ begin
              delete from only %1$I r
              where r.ctid >= %2$L::tid and r.ctid < %3$L::tid
                and r.project_id in (select project_id from retention where history_from > %4$L)
-             returning r.run_id
+             returning r.*
+           ), backfilled as (
+             update backfill b set deleted_failed = b.deleted_failed + g.failed, deleted_cancelled = b.deleted_cancelled + g.cancelled
+             from (
+               select task_id, ordinal, count(*) filter (where state = ''permanently_failed'') as failed,
+                      count(*) filter (where state <> ''permanently_failed'') as cancelled
+               from gone where kind = ''backfill'' and state <> ''completed'' group by task_id, ordinal
+             ) g
+             where b.task_id = g.task_id and b.number = g.ordinal and b.completed is null
            ), overrides as (
              delete from run_override o using gone where o.run_id = gone.run_id
            ), retries as (

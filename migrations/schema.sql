@@ -874,33 +874,35 @@ create index task_with_a_duty on task (id) where cancelled_at is null and (resum
 create index task_with_plain_address on task (id) where action_type = 'slack'::text and (definition #>> '{action,url}'::text[]) ~ '^[^/]*//[^/?#]*[/?](.*[/?&=])?[A-Za-z0-9._~-]{16,}([/?&#]|$)'::text;
 
 create table backfill (
-  id           uuid not null,
-  project_id   uuid not null,
-  task_id      uuid not null,
-  number       integer not null,
-  version      integer not null,
-  from_at      timestamptz not null,
-  to_at        timestamptz not null,
-  newest_first boolean not null,
-  one_by_one   boolean not null,
-  force        boolean not null,
-  rate         text,
-  max_runs     integer,
-  state        text not null default 'running'::text,
-  occurrences  integer not null,
-  position     timestamptz,
-  started      integer not null default 0,
-  passed_over  integer not null default 0,
-  is_written   boolean not null default false,
-  next_at      timestamptz not null,
-  look_at      timestamptz not null,
-  created_at   timestamptz not null default now(),
-  ended_at     timestamptz,
-  made_by      text,
-  reason       text,
-  completed    integer,
-  failed       integer,
-  cancelled    integer,
+  id                uuid not null,
+  project_id        uuid not null,
+  task_id           uuid not null,
+  number            integer not null,
+  version           integer not null,
+  from_at           timestamptz not null,
+  to_at             timestamptz not null,
+  newest_first      boolean not null,
+  one_by_one        boolean not null,
+  force             boolean not null,
+  rate              text,
+  max_runs          integer,
+  state             text not null default 'running'::text,
+  occurrences       integer not null,
+  position          timestamptz,
+  started           integer not null default 0,
+  passed_over       integer not null default 0,
+  is_written        boolean not null default false,
+  next_at           timestamptz not null,
+  look_at           timestamptz not null,
+  created_at        timestamptz not null default now(),
+  ended_at          timestamptz,
+  made_by           text,
+  reason            text,
+  completed         integer,
+  failed            integer,
+  cancelled         integer,
+  deleted_failed    integer not null default 0,
+  deleted_cancelled integer not null default 0,
   constraint backfill_pkey primary key (id),
   constraint backfill_of_task_is_numbered unique (task_id, number),
   constraint backfill_project_id_fkey foreign key (project_id) references project(id),
@@ -1135,7 +1137,15 @@ begin
              delete from only %1$I r
              where r.ctid >= %2$L::tid and r.ctid < %3$L::tid
                and r.project_id in (select project_id from retention where history_from > %4$L)
-             returning r.run_id
+             returning r.*
+           ), backfilled as (
+             update backfill b set deleted_failed = b.deleted_failed + g.failed, deleted_cancelled = b.deleted_cancelled + g.cancelled
+             from (
+               select task_id, ordinal, count(*) filter (where state = ''permanently_failed'') as failed,
+                      count(*) filter (where state <> ''permanently_failed'') as cancelled
+               from gone where kind = ''backfill'' and state <> ''completed'' group by task_id, ordinal
+             ) g
+             where b.task_id = g.task_id and b.number = g.ordinal and b.completed is null
            ), overrides as (
              delete from run_override o using gone where o.run_id = gone.run_id
            ), retries as (
@@ -1216,6 +1226,16 @@ begin
     where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass) and right(c.relname, 8) < first_kept
     order by right(c.relname, 8) limit 3
   loop
+    if name = 'run_' || right(name, 8) and exists (select from backfill where completed is null) then
+      execute format(
+        'update backfill b set deleted_failed = b.deleted_failed + g.failed, deleted_cancelled = b.deleted_cancelled + g.cancelled
+         from (
+           select task_id, ordinal, count(*) filter (where state = ''permanently_failed'') as failed,
+                  count(*) filter (where state <> ''permanently_failed'') as cancelled
+           from %I where kind = ''backfill'' and state <> ''completed'' group by task_id, ordinal
+         ) g
+         where b.task_id = g.task_id and b.number = g.ordinal and b.completed is null', name);
+    end if;
     execute format('drop table %I', name);
     dropped := dropped + 1;
   end loop;

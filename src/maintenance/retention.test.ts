@@ -4,7 +4,8 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
-import { sql } from '../store/database/sql.ts'
+import { findBackfills } from '../store/backfills/backfills.ts'
+import { list, sql } from '../store/database/sql.ts'
 import { deleteOldHistory } from '../store/history/retention.ts'
 import { historyBeginOf } from '../store/history/run-search.ts'
 import { silentLogger } from '../telemetry/logger.ts'
@@ -176,6 +177,37 @@ test('logs of a run that lasted for days are deleted by the day of their attempt
 
   expect(await daysLeft(task)).toEqual([3, 4])
   expect(await count('run_log')).toBe(0)
+})
+
+test('a backfill still counts runs whose history is deleted, page by page or with its day', async () => {
+  const [swept, dropped] = [await aTask(shop), await aTask(shop)]
+  const fates = ['completed', 'permanently_failed', 'permanently_failed', 'cancelled', 'skipped', 'completed']
+  for (const [taskId, daysAgo] of [
+    [swept, 20],
+    [dropped, 40],
+  ] as const) {
+    await ran(taskId, daysAgo, fates.length)
+    await db.run(sql`
+      update run set kind = 'backfill', reason = 'overlap', ordinal = 1, state = (${list(fates, (fate) => fate)}::run_state[])[ordinal] where task_id = ${taskId}`)
+    await db.run(sql`
+      insert into backfill (id, project_id, task_id, number, version, from_at, to_at, newest_first, one_by_one, force, occurrences, started, next_at, look_at, created_at)
+      values (${uuidv7()}, ${shop}, ${taskId}, 1, 1, now() - interval '60 days', now(), false, false, false, 6, 6, now(), now(), now() - interval '60 days')`)
+  }
+  const counts = () =>
+    Promise.all(
+      [swept, dropped].map(
+        async (taskId) => (await db.run(findBackfills({ projectId: shop, taskId, limit: 1 })))[0],
+      ),
+    )
+  const before = await counts()
+
+  await keep(shop, { history: 10 })
+  await tidy()
+  await sweep()
+
+  expect([await daysLeft(swept), await daysLeft(dropped)]).toEqual([[], []])
+  expect(before).toMatchObject([swept, dropped].map(() => ({ completed: 2, failed: 2, cancelled: 2 })))
+  expect(await counts()).toEqual(before)
 })
 
 test('history is kept for the longest retention, and other projects keep the default', async () => {

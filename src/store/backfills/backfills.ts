@@ -85,8 +85,8 @@ export interface BackfillQuery {
 
 /**
  * Lists backfills with the counts of their runs, latest first. The completed runs are computed as the started runs minus all
- * others, for which there are indexes; this works only while history is retained, so the counts are stored when a backfill
- * ends.
+ * others, for which there are indexes. Whatever deletes history adds to the counts of deleted runs; when a backfill ends, its counts
+ * are stored.
  */
 export const findBackfills = ({ projectId, id, taskId, beforeNumber, limit }: BackfillQuery) => sql<
   BackfillRow & BackfillCounts
@@ -110,8 +110,8 @@ export const findBackfills = ({ projectId, id, taskId, beforeNumber, limit }: Ba
     from agenda where task_id = b.task_id and kind = 'backfill' and ordinal = b.number
   ) live on b.completed is null
   left join lateral (
-    select count(*) filter (where state = 'permanently_failed')::integer as failed,
-           count(*) filter (where state in ('cancelled', 'skipped'))::integer as cancelled
+    select b.deleted_failed + count(*) filter (where state = 'permanently_failed')::integer as failed,
+           b.deleted_cancelled + count(*) filter (where state in ('cancelled', 'skipped'))::integer as cancelled
     from run
     where task_id = b.task_id and state in ('permanently_failed', 'cancelled', 'skipped') and state <> 'completed' and kind = 'backfill'
       and ordinal = b.number and scheduled_for >= b.from_at and scheduled_for < b.to_at and ended_at >= b.created_at
