@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Auditor } from '../../src/maintenance/audit/auditor.ts'
+import { unfilled } from '../../src/store/backfills/backfills.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
@@ -117,4 +118,38 @@ test('a one-off that had another instant runs at one in the past, within the mis
 
   expect(moved.body.state).toBe('scheduled')
   expect(await agendaOf(db, task.id)).toMatchObject([{ scheduledFor: Date.parse(at) }])
+})
+
+test('a backfill of occurrences that may have completed is refused without force, also as a dry run', async () => {
+  const task = await create({ schedule: hourly, overlap: 'allow', startAt: iso(now() - 5 * DAY) })
+  const range = { from: iso(now() - 3 * DAY), to: iso(now() - DAY / 2) }
+  const backfill = (fields: object) => send('POST', `/v1/tasks/${task.id}/backfill`, { ...range, ...fields })
+  const young = await backfill({ dryRun: true })
+  await createdBefore(task.id, 5)
+
+  const [dry, stored] = [await backfill({ dryRun: true }), await backfill({})]
+  const forced = await backfill({ dryRun: true, force: true })
+  const later = await backfill({ dryRun: true, from: iso(now() - DAY + 60_000) })
+
+  expect([young.status, forced.status, later.status]).toEqual([200, 200, 200])
+  expect([young.body.runs, forced.body.runs]).toEqual([60, 60])
+  const [begin] = await db.run(sql<{ at: number }>`select history_from as at from retention`)
+  for (const { status, body } of [dry, stored]) {
+    expect([status, body.code]).toEqual([422, 'invalid_input'])
+    expect(body.errors).toMatchObject([{ pointer: '/from' }])
+    expect(body.errors[0].detail).toContain(`is before ${iso(begin?.at ?? 0).slice(0, 19)}`)
+  }
+  expect((await send('GET', `/v1/tasks/${task.id}/backfills`)).body.items).toEqual([])
+})
+
+test('a backfill passes over what is deleted from history while it is in progress', async () => {
+  const task = await create({ schedule: hourly, startAt: iso(now() - 5 * DAY) })
+  await createdBefore(task.id, 5)
+  const instants = [now() - 3 * DAY, now() - DAY / 2]
+
+  const found = await db.run(unfilled({ taskId: task.id, instants, force: false }))
+  const forced = await db.run(unfilled({ taskId: task.id, instants, force: true }))
+
+  expect(found.map(({ at }) => at)).toEqual(instants.slice(1))
+  expect(forced).toHaveLength(2)
 })

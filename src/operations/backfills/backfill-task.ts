@@ -11,6 +11,7 @@ import {
   MAX_BACKFILL_OCCURRENCES,
   nextOfRange,
 } from '../../core/policy/backfill.ts'
+import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
@@ -144,6 +145,12 @@ async function survey(
       { pointer: '/to', detail: 'is in the future; a backfill runs past occurrences only' },
     ])
   const plan = planOf(definition)
+  if (!input.force) {
+    const [kept] = await db.run(backfills.completionsKept(taskId))
+    const first = nextOccurrence(plan, range.from - 1)
+    if (kept?.at != null && first !== null && first < Math.min(kept.at, range.to))
+      throw mayHaveCompleted(kept.at)
+  }
   const wanted: number[] = []
   let position: number | null = null
   for (let occurrences = 0; ; ) {
@@ -167,6 +174,11 @@ function refuseWithoutInstants({ schedule: { type } }: TaskDefinition): void {
     'backfill_impossible',
     `A ${type} schedule ${why}, so the task has no past occurrences. Trigger the task instead.`,
   )
+}
+
+function mayHaveCompleted(historyFrom: number): Refusal {
+  const detail = `is before ${utc(historyFrom)}, when the retained history of the task begins: occurrences before that may have completed; choose a later instant, or set force to rerun completed occurrences`
+  return invalidInput([{ pointer: '/from', detail }])
 }
 
 function tooMany(): Refusal {

@@ -148,9 +148,17 @@ export interface Candidates {
   readonly force: boolean
 }
 
+/** From when on history shows which occurrences of a task have completed; null if none of it was deleted since the task was created. */
+const completionsFrom = (taskId: string) => part`
+  select case when t.created_at < kept.begin then kept.begin end as at
+  from task t cross join lateral (select history_begin(t.project_id) as begin) kept where t.id = ${taskId}`
+
+export const completionsKept = (taskId: string) => sql<{ at: number | null }>`${completionsFrom(taskId)}`
+
 /**
  * Returns the instants for which a run should be created: the task has no live run for them, no completed run unless `force` is
- * set, and its schedule has already passed them. Completed runs are read once for the whole range, because otherwise each
+ * set, and its schedule has already passed them. Without `force`, instants from before the retained history are left out too, because
+ * they may have completed: history is also deleted while a backfill is in progress. Completed runs are read once for the whole range, because otherwise each
  * partition would be searched for each instant.
  */
 export const unfilled = ({ taskId, instants, force }: Candidates) => sql<{ at: number }>`
@@ -169,7 +177,7 @@ export const unfilled = ({ taskId, instants, force }: Candidates) => sql<{ at: n
     where task_id = ${taskId} and kind in ('occurrence', 'catchup') and state in ('scheduled', 'held', 'deferred')
   )
   select w.at from wanted w
-  where not exists (select from done d where d.at = w.at) and (select coalesce(at, 'infinity') from ahead) > w.at`
+  where (${force}::boolean or w.at >= coalesce((${completionsFrom(taskId)}), '-infinity')) and not exists (select from done d where d.at = w.at) and (select coalesce(at, 'infinity') from ahead) > w.at`
 
 /** A run of a backfill, as a row to insert. */
 export interface BackfillRun {
