@@ -37,6 +37,7 @@ end $$;
 
 -- Deletes history of projects that keep less than the longest, of a bounded number of pages: a part of one partition is read in the
 -- order of its pages, so that no index is needed and none is read twice. Logs go first, then attempts: whose a log is, its run tells.
+-- Those of runs that have not ended stay: the list of runs finds retrying ones by their last attempt, and a running attempt adds to its log.
 -- A day is begun after the audit has gone once around the tasks since that day was over, and so has stored the ordinals of those that
 -- finished on it: after a long outage nothing else would tell how often they ran.
 -- Safe on every node at once, and at any point where it is broken off.
@@ -107,6 +108,7 @@ begin
              where a.ctid >= %2$L::tid and a.ctid < %3$L::tid
                and (select t.project_id from task t where t.id = a.task_id)
                    in (select project_id from retention where history_from > %4$L)
+               and not exists (select from agenda g where g.run_id = a.run_id)
              returning 1
            )
            select count(*) from gone'
@@ -116,8 +118,8 @@ begin
              where l.ctid >= %2$L::tid and l.ctid < %3$L::tid
                and coalesce(
                  (select r.project_id from run r where r.run_id = l.run_id and r.ended_at >= %4$L and r.ended_at < %5$L limit 1),
-                 (select a.project_id from agenda a where a.run_id = l.run_id),
-                 (select r.project_id from run r where r.run_id = l.run_id and r.ended_at >= %5$L limit 1))
+                 case when not exists (select from agenda g where g.run_id = l.run_id)
+                      then (select r.project_id from run r where r.run_id = l.run_id and r.ended_at >= %5$L limit 1) end)
                    in (select project_id from retention where history_from > %4$L)
              returning 1
            )

@@ -1160,6 +1160,7 @@ begin
              where a.ctid >= %2$L::tid and a.ctid < %3$L::tid
                and (select t.project_id from task t where t.id = a.task_id)
                    in (select project_id from retention where history_from > %4$L)
+               and not exists (select from agenda g where g.run_id = a.run_id)
              returning 1
            )
            select count(*) from gone'
@@ -1169,8 +1170,8 @@ begin
              where l.ctid >= %2$L::tid and l.ctid < %3$L::tid
                and coalesce(
                  (select r.project_id from run r where r.run_id = l.run_id and r.ended_at >= %4$L and r.ended_at < %5$L limit 1),
-                 (select a.project_id from agenda a where a.run_id = l.run_id),
-                 (select r.project_id from run r where r.run_id = l.run_id and r.ended_at >= %5$L limit 1))
+                 case when not exists (select from agenda g where g.run_id = l.run_id)
+                      then (select r.project_id from run r where r.run_id = l.run_id and r.ended_at >= %5$L limit 1) end)
                    in (select project_id from retention where history_from > %4$L)
              returning 1
            )

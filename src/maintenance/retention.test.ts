@@ -179,6 +179,28 @@ test('logs of a run that lasted for days are deleted by the day of their attempt
   expect(await count('run_log')).toBe(0)
 })
 
+test('attempts and logs of runs that have not ended are kept', async () => {
+  await ran(task, 9, 2)
+  await db.run(sql`
+    with live as (delete from run where task_id = ${task} and ordinal = 1 returning *)
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, state, attempt)
+    select run_id, task_id, project_id, 0, now(), scheduled_for, version, ordinal, 'retrying', 1 from live`)
+  await keep(shop, { history: 7 })
+
+  await sweep()
+
+  const [live] = await db.run(
+    sql<{ id: string }>`delete from agenda where task_id = ${task} returning run_id as id`,
+  )
+  expect(await daysLeft(task)).toEqual([])
+  for (const table of ['attempt', 'run_log'])
+    expect([table, await count(table), await count(`${table} where run_id = '${live?.id}'`)]).toEqual([
+      table,
+      1,
+      1,
+    ])
+})
+
 test('a backfill still counts runs whose history is deleted, page by page or with its day', async () => {
   const [swept, dropped] = [await aTask(shop), await aTask(shop)]
   const fates = ['completed', 'permanently_failed', 'permanently_failed', 'cancelled', 'skipped', 'completed']

@@ -5,6 +5,7 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Auditor } from '../../src/maintenance/audit/auditor.ts'
 import { unfilled } from '../../src/store/backfills/backfills.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { ensurePartitionsOf } from '../../src/store/history/partitions.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
@@ -152,4 +153,29 @@ test('a backfill passes over what is deleted from history while it is in progres
 
   expect(found.map(({ at }) => at)).toEqual(instants.slice(1))
   expect(forced).toHaveLength(2)
+})
+
+test('a retrying run that was last tried before the retained history is listed in its order', async () => {
+  const task = await create({ schedule: hourly })
+  await db.run(
+    sql`update agenda set state = 'retrying', attempt = 2, wake_at = wake_at + interval '9 days' where task_id = ${task.id}`,
+  )
+  const [run] = await agendaOf(db, task.id)
+  for (const [number, daysAgo] of [
+    [1, 4],
+    [2, 3],
+  ] as const) {
+    await db.run(ensurePartitionsOf(now() - daysAgo * DAY))
+    await db.run(sql`
+      insert into attempt (run_id, task_id, ended_at, number, fence, outcome)
+      values (${run?.runId}, ${task.id}, now() - make_interval(days => ${daysAgo}::integer), ${number}::integer, 1, 'failed')`)
+  }
+  await ran((await create({ schedule: hourly })).id, 1)
+  const listed = async (query: string) =>
+    (await send('GET', `/v1/runs?limit=100&${query}`)).body.items.map(({ id }: { id: string }) => id)
+
+  expect((await listed('')).at(-1)).toBe(run?.runId)
+  expect(await listed('state=retrying')).toEqual([run?.runId])
+  expect(await listed(`state=retrying&from=${iso(now() - 2 * DAY)}`)).toEqual([])
+  expect(await listed('state=completed')).not.toContain(run?.runId)
 })

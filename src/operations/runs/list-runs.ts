@@ -9,6 +9,7 @@ import {
   historyBeginOf,
   NO_ID,
   type RunPosition,
+  retryingBeforeHistory,
   runsById,
   runsEndedAs,
   runsInWindow,
@@ -128,12 +129,22 @@ async function findByTime(tx: Queryable, context: Context, query: RunListQuery):
       continue
     }
     for (const { id, us } of rows) if (id !== null && us !== null) found.push({ id, us })
-    if (isLast) return cutToPage(found, { limit, windowMs, rest: null })
+    if (isLast) {
+      if (state === null || state === 'retrying')
+        found.push(
+          ...(await tx.run(
+            retryingBeforeHistory({ projectId, fromUs, historyFromUs, before, limit: limit + 1 }),
+          )),
+        )
+      return cutToPage(found.sort(latestFirst), { limit, windowMs, rest: null })
+    }
     before = { us: sinceUs, id: NO_ID }
     if (found.length <= limit) windowMs = Math.min(windowMs * GROWTH, LONGEST_WINDOW_MS)
   }
   return cutToPage(found, { limit, windowMs, rest: before })
 }
+
+const latestFirst = (a: RunPosition, b: RunPosition) => b.us - a.us || (a.id < b.id ? 1 : -1)
 
 const shorter = (windowMs: number): number =>
   Math.max(SHORTEST_WINDOW_MS, Math.floor(Math.max(0, windowMs) / SHRINKING))

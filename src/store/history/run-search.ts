@@ -103,6 +103,31 @@ export const runsInWindow = ({
     order by at desc, run_id desc limit ${limit}
   ) found on true`
 
+/**
+ * Returns retrying runs whose last attempt ended before the retained history of their project, which may have been weeks ago. The partial
+ * index of rows whose wake-up was put off leads to them. Nothing is read unless the project keeps less than others.
+ */
+export const retryingBeforeHistory = ({
+  projectId,
+  fromUs,
+  historyFromUs,
+  before,
+  limit,
+}: Omit<RunWindow, 'state' | 'maxExamined'>) => sql<RunPosition>`
+  select t.run_id as id, (extract(epoch from t.ended_at) * 1000000)::bigint as us
+  from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+  cross join lateral (
+    select run_id, attempt from agenda
+    where shard = s.id and project_id = ${projectId} and state = 'retrying'
+      and wake_at > scheduled_for and (jitter_ms is null or wake_at - scheduled_for > make_interval(secs => jitter_ms / 1000.0 + 0.001))
+  ) a
+  join attempt t on t.run_id = a.run_id and t.number = a.attempt
+  where exists (select from retention where project_id = ${projectId})
+    and t.ended_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
+    and t.ended_at < to_timestamp(${historyFromUs}::float8 / 1000000)
+    and (t.ended_at, t.run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
+  order by t.ended_at desc, t.run_id desc limit ${limit}`
+
 /** Which runs that ended in a state other than completed to find. */
 export interface RunsEndedAs {
   readonly projectId: string
