@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
+import type { EventPosition } from '../../../core/run/frontier.ts'
 import type { EndedRun } from '../../../core/run/run-event.ts'
 import { type HistoryPage, HistoryTail } from '../../../events/history-tail.ts'
 import type { Database } from '../../../store/database/database.ts'
@@ -118,6 +119,7 @@ test('no more of a page is written than the client reads', async () => {
     clock,
     log: silentLogger(),
     limit: 1,
+    deletedAfter: async () => null,
   })
   const arrived = once(server, 'request')
   const asked = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).end()
@@ -139,4 +141,53 @@ test('no more of a page is written than the client reads', async () => {
   expect(told).toBe(EVENTS)
   expect(Math.max(...waiting)).toBeLessThan(4 * big.data.length)
   clients.close()
+})
+
+/** History from long ago, a page at a time, and then nothing. */
+class OldPages extends HistoryTail {
+  readonly #pages: number
+  readonly #onEnd: () => void
+  #read = 0
+
+  constructor(pages: number, onEnd: () => void) {
+    super({ db: undefined as unknown as Database, log: silentLogger() })
+    this.#pages = pages
+    this.#onEnd = onEnd
+  }
+
+  override follow = async () => () => {}
+  override async page({ from }: EventPosition): Promise<HistoryPage | null> {
+    if (this.#read++ === this.#pages) {
+      this.#onEnd()
+      return null
+    }
+    const next = { from: { ...from, fromUs: from.fromUs + 1_000 }, to: null, at: null }
+    return { rows: [], positionAt: () => next, next, gap: null }
+  }
+}
+
+test('a stream that retention overtakes on its way shows each gap once', async () => {
+  const tail = new OldPages(5, () => clients.close())
+  const answers = [null, 2_000, 2_000, 3_000, null]
+  const clients = new EventClients({
+    ...{
+      tails: { history: tail, 'audit-log': tail },
+      clock: { now: () => Date.now() },
+      log: silentLogger(),
+      limit: 1,
+    },
+    deletedAfter: async () => answers.shift() ?? null,
+  })
+  const arrived = once(server, 'request')
+  const asked = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).end()
+  const [, response] = (await arrived) as [IncomingMessage, ServerResponse]
+  const start = { from: { xmax: 1, fromUs: 1, pending: [] }, to: null, at: null }
+
+  await clients.open({ response, headers: {}, projectId: 'p', filter: {}, start }, () => {})
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of answer) text += chunk
+
+  const gaps = [...text.matchAll(/event: gap\nid: .*\ndata: (.*)/g)].map(([, data]) => JSON.parse(data ?? ''))
+  expect(gaps.map(({ from }) => Date.parse(from))).toEqual([2_000, 3_000])
 })

@@ -5,7 +5,7 @@
 
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
-import { type EventPosition, formatPosition, parsePosition } from '../../../core/run/frontier.ts'
+import { type EventPosition, formatPosition, parsePosition, reachedUs } from '../../../core/run/frontier.ts'
 import {
   type EventFilter,
   type EventSource,
@@ -15,10 +15,11 @@ import {
   sourceOf,
 } from '../../../core/run/history-event.ts'
 import { utc } from '../../../core/values/utc.ts'
-import type { HistoryPage, HistoryTail } from '../../../events/history-tail.ts'
+import { type HistoryPage, type HistoryTail, SURELY_KEPT_US } from '../../../events/history-tail.ts'
 import { positionAfter } from '../../../operations/subscriptions/position-after.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
+import type { ReadFrom } from './deleted-after.ts'
 import { EventClient, type EventText } from './event-client.ts'
 import type { EventsEnd, EventsGap, EventsHello } from './schemas.ts'
 
@@ -37,8 +38,6 @@ export interface Follower {
   readonly filter: EventFilter
   /** The position to continue from. */
   readonly start: EventStart
-  /** Some of what comes after that was deleted by the retention of the project: all before this instant. */
-  readonly deletedBefore?: number | null
 }
 
 /** Where a stream begins: after an event, at an instant, now, or unknown if the position cannot be read. */
@@ -69,6 +68,8 @@ export interface EventClientsOptions {
   readonly log: Logger
   readonly limit: number
   readonly stuckMs?: number
+  /** Asked after reading from a position: the instant up to which retention deleted events after it; null if it deleted none. */
+  readonly deletedAfter: (read: ReadFrom) => Promise<number | null>
 }
 
 export class EventClients {
@@ -114,9 +115,10 @@ export class EventClients {
     for (const client of [...this.#open]) this.#end(client, 'stopping')
   }
 
-  async #serve(client: EventClient, { start, deletedBefore = null, ...wanted }: Follower): Promise<void> {
-    const { tails, clock, log } = this.#options
-    const tail = tails[sourceOf(wanted.filter)]
+  async #serve(client: EventClient, { start, ...wanted }: Follower): Promise<void> {
+    const { tails, clock, log, deletedAfter } = this.#options
+    const source = sourceOf(wanted.filter)
+    const tail = tails[source]
     let position = start === 'now' || start === 'unknown' ? tail.end : start
     // A position in the middle of a page names a run, which may be of another project: the client is never sent such a
     // position.
@@ -125,8 +127,8 @@ export class EventClients {
     this.#greet(client, position)
     if (start === 'unknown')
       this.#tellGap(client, position, { reason: 'position_unknown', from: clock.now() })
-    if (deletedBefore !== null)
-      this.#tellGap(client, position, { reason: 'history_dropped', from: deletedBefore })
+    let isFirst = typeof start !== 'string'
+    let toldGap = Number.NEGATIVE_INFINITY
     try {
       while (!client.gone.aborted) {
         const page = await tail.page(position)
@@ -134,6 +136,15 @@ export class EventClients {
           await tail.wait(BEAT_MS, client.gone)
         } else {
           if (page.gap) this.#tellGap(client, position, page.gap)
+          // A stream that is days behind may be overtaken by the retention of its project between any two pages.
+          const isOld = clock.now() * 1_000 - reachedUs(position) > SURELY_KEPT_US
+          const { projectId } = wanted
+          const deleted = isFirst || isOld ? await deletedAfter({ projectId, source, position }) : null
+          if (deleted !== null && deleted > toldGap) {
+            this.#tellGap(client, position, { reason: 'history_dropped', from: deleted })
+            toldGap = deleted
+          }
+          isFirst = false
           const told = await this.#tell(client, page, wanted)
           shown = page.next.at === null ? page.next : null
           if (told === null) return this.#end(client, 'behind')

@@ -1,6 +1,6 @@
 /** Streams completion events as server-sent events, starting at any point of history. */
 import { z } from 'zod'
-import { type EventFilter, sourceOf } from '../../../core/run/history-event.ts'
+import type { EventFilter } from '../../../core/run/history-event.ts'
 import { HistoryTail } from '../../../events/history-tail.ts'
 import { requireAccess } from '../../../operations/access/require.ts'
 import { auditProjectOf } from '../../../operations/audit-log/read-entries.ts'
@@ -41,7 +41,10 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
     history: new HistoryTail({ db, log }),
     'audit-log': new HistoryTail({ db, log, source: 'audit-log' }),
   }
-  const clients = new EventClients({ tails, clock, log, limit: MAX_EVENT_STREAMS })
+  const clients = new EventClients({
+    ...{ tails, clock, log, limit: MAX_EVENT_STREAMS },
+    deletedAfter: (read) => deletedAfter(db, read),
+  })
   // Before the server waits for requests to end, because streams do not end by themselves.
   app.addHook('preClose', async () => clients.close())
 
@@ -62,7 +65,6 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
         response: reply.raw,
         headers: { 'x-request-id': request.id, ...request.browserRules },
         ...{ projectId, filter, start },
-        deletedBefore: await deletedAfter(db, { projectId, source: sourceOf(filter), start }),
       }
       await clients.open(follower, () => reply.hijack())
       return reply
