@@ -207,6 +207,66 @@ test('a one-off that is paused after its instant has passed is recorded as skipp
   expect((await shown(id)).state).toBe('finished')
 })
 
+/** Lets a task have been made two hours earlier, and its instant with it. */
+async function madeEarlier(id: string, at: string): Promise<void> {
+  await db.run(sql`
+    with noted as (update task_pause set paused_at = paused_at - interval '2 hours' where task_id = ${id})
+    update task set created_at = created_at - interval '2 hours', paused_at = paused_at - interval '2 hours', updated_at = updated_at - interval '2 hours',
+      definition = replace(definition::text, ${at}, ${iso(Date.parse(at) - 120 * MINUTE)})::json
+    where id = ${id}`)
+}
+const deleteHistory = (id: string) => db.run(sql`delete from run where task_id = ${id}`)
+
+test('a one-off whose instant has passed in a pause does not run when its file arrives', async () => {
+  const at = iso(Date.now() + 60 * MINUTE)
+  const { id, file } = await aWait({ paused: true, schedule: { type: 'once', at } })
+  await madeEarlier(id, at)
+
+  const resumed = await act(id, 'resume')
+  const skipped = await historyOf(db, id)
+  await deleteHistory(id)
+  await edit(id, { priority: 3 })
+  await upload(file)
+
+  expect(resumed.body).toMatchObject({ state: 'paused', pauseReason: 'Waiting for the upload of backup.sh' })
+  expect(skipped).toMatchObject([{ state: 'skipped', reason: 'paused' }])
+  expect((await shown(id)).state).toBe('finished')
+  expect(await agendaOf(db, id)).toEqual([])
+})
+
+test('a one-off that is over does not run when a file arrives that an edit has named', async () => {
+  const { id, file } = await aWait({ schedule: { type: 'once', at: iso(Date.now() - 60 * MINUTE) } })
+  await upload(file)
+  await db.run(sql`
+    with ended as (delete from agenda where task_id = ${id} returning *)
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, kind, state)
+    select run_id, task_id, project_id, scheduled_for, now(), version, ordinal, kind, 'completed' from ended`)
+  const next = await aWaitingFile(node, { name: 'next.sh' })
+
+  const edited = await edit(id, { action: exec(next.id) })
+  await deleteHistory(id)
+  await upload(next)
+
+  expect(edited.body.state).toBe('paused')
+  expect((await shown(id)).state).toBe('finished')
+  expect(await agendaOf(db, id)).toEqual([])
+})
+
+test('an instant that was skipped is over even if an edit gives it back to a task that waits', async () => {
+  const at = iso(Date.now() - 60 * MINUTE)
+  const { id, file } = await aWait({ schedule: { type: 'once', at } })
+  await edit(id, { schedule: HOURLY })
+  const skipped = await historyOf(db, id)
+  await deleteHistory(id)
+
+  await edit(id, { schedule: { type: 'once', at } })
+  await upload(file)
+
+  expect(skipped).toMatchObject([{ reason: 'file_missing', scheduledFor: Date.parse(at) }])
+  expect((await shown(id)).state).toBe('finished')
+  expect(await agendaOf(db, id)).toEqual([])
+})
+
 test('a waiting task continues after an edit to a ready file, and waits on after one to a missing file', async () => {
   const { id } = await aWait({ name: 'edited' })
   const other = await aWaitingFile(node, { name: 'restore.sh' })

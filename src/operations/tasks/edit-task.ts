@@ -14,6 +14,7 @@ import { tokenlessDefinition } from '../../core/secret/slack-address.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { isRetiming, type TaskEdit } from '../../core/task/task-input.ts'
 import { changesBetween } from '../../core/task/version-diff.ts'
+import { settleTask } from '../../store/audit/audit.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { replaceFileUses } from '../../store/files/uses.ts'
@@ -144,11 +145,17 @@ export async function redefine(
     })
     if (task.pausedAt !== null) {
       const isWaiting = task.awaitsFiles || (await onceHeld(tx, task)) !== null
-      if (!isWaiting || !isSameOnce(task.definition, definition))
-        await recordPause(tx, { task, projectId, until: updatedAt })
+      const isKept = isSameOnce(task.definition, definition)
+      const isSettled = isKept && task.isSettled
+      if (!isWaiting || !isKept) await recordPause(tx, { task, projectId, until: updatedAt })
+      if (isSettled) await tx.run(settleTask(id, task.nextOrdinal))
       await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
       const due = task.awaitsFiles
-        ? await goOnWaiting(tx, { task: { ...task, definition, version, updatedAt }, projectId, wait })
+        ? await goOnWaiting(tx, {
+            task: { ...task, definition, version, updatedAt, isSettled },
+            projectId,
+            wait,
+          })
         : []
       return { due, lane }
     }
@@ -190,7 +197,7 @@ const isSameOnce = (before: TaskDefinition, after: TaskDefinition): boolean =>
   after.schedule.type === 'once' &&
   firstOccurrence(planOf(before), 0) === firstOccurrence(planOf(after), 0)
 
-/** Pauses the task because the new definition names a file that has not been uploaded. */
+/** Pauses the task because the new definition names a file that has not been uploaded. A one-off that is over is settled. */
 async function beginWait(
   tx: Queryable,
   { task, projectId, definition, now }: Change,
@@ -200,10 +207,15 @@ async function beginWait(
   const swept = await haltTask(tx, task.id)
   const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
   const until = await passedUntil(tx, { task, now })
+  const at = definition.schedule.type === 'once' ? firstOccurrence(planOf(definition), now) : null
+  const isKept = isSameOnce(task.definition, definition)
+  const isAhead = isKept && swept !== null
+  const isOver = at !== null && !isAhead && (await isOnceOver(tx, { task, projectId, at }))
   const [paused] = await tx.run(
     changes.markPaused(task.id, ordinal, { reason, until: null, awaitsFiles: true }),
   )
-  if (!isSameOnce(task.definition, definition))
+  if (isOver) await tx.run(settleTask(task.id, ordinal))
+  if (!isKept)
     await recordDue(tx, swept, { task, projectId, reason: 'file_missing', until: paused?.pausedAt ?? now })
   await tx.run(
     changes.endVersion({

@@ -8,18 +8,12 @@ import { instantMs, planOf } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { historyBeginOf } from '../../store/history/run-search.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
-import { earlierOnces } from '../../store/tasks/task-versions.ts'
+import { type EarlierOnce, earlierOnces } from '../../store/tasks/task-versions.ts'
 import { nextOrdinal, writeNext } from './settle.ts'
 
-/** When a one-off is due that has come to nothing yet. */
-export async function onceAhead(
-  tx: Queryable,
-  { id, definition }: Pick<changes.LockedTask, 'id' | 'definition'>,
-): Promise<number | null> {
-  if (definition.schedule.type !== 'once') return null
-  const at = firstOccurrence(planOf(definition), Number.NEGATIVE_INFINITY)
-  const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(id, at))
-  return known?.exists ? null : at
+/** When a paused one-off is due that has come to nothing yet. */
+export async function onceAhead(tx: Queryable, task: Once['task']): Promise<number | null> {
+  return (await settingAhead(tx, task))?.at ?? null
 }
 
 /**
@@ -39,27 +33,43 @@ export async function isOnceOver(
   // Asked last: what is deleted from history meanwhile is known to be gone.
   const [begin] = await tx.run(historyBeginOf(projectId))
   if (at >= (begin?.at ?? Number.NEGATIVE_INFINITY)) return false
-  const replaced = await tx.run(earlierOnces({ taskId: task.id, before: task.version + 1 }))
-  return replaced.some((one) => one.at !== null && instantMs(one.at) === at && one.until > at)
+  const replaced = await tx.run(earlierOnces({ taskId: task.id, before: task.version + 1, at }))
+  return replaced.some((one) => one.at !== null && instantMs(one.at) === at && one.passedIn !== null)
 }
 
 /** When a one-off was due that has been held since its task was created paused: it was due at once, or became so by an edit. */
 export async function onceHeld(tx: Queryable, task: changes.LockedTask): Promise<number | null> {
   const { pausedAt, isPausedFromStart, awaitsFiles } = task
   if (pausedAt === null || !isPausedFromStart || awaitsFiles) return null
-  const at = await onceAhead(tx, task)
-  return at !== null && at <= (await setAt(tx, task, { at, pausedAt })) ? at : null
+  const ahead = await settingAhead(tx, task)
+  return ahead !== null && ahead.at <= (ahead.setAt ?? pausedAt) ? ahead.at : null
 }
 
-/** Returns when a one-off got its instant: when the task was created, or by the last edit that moved it. Other edits do not count. */
-async function setAt(
+/** The instant of a one-off, and when it was set: by the last edit that moved it, or null if the task was created with it. */
+interface Setting {
+  readonly at: number
+  readonly setAt: number | null
+}
+
+/**
+ * Returns how the instant of a paused one-off was set; null if it has led to a run or a skip. The edit that took an instant away from a
+ * paused task recorded it if it had passed, so an edit that gives the same one back changes nothing, whatever retention has deleted.
+ */
+async function settingAhead(
   tx: Queryable,
-  { id, version }: changes.LockedTask,
-  { at, pausedAt }: { at: number; pausedAt: number },
-): Promise<number> {
-  const earlier = version === 1 ? [] : await tx.run(earlierOnces({ taskId: id, before: version }))
-  const other = earlier.find((one) => one.at === null || instantMs(one.at) !== at)
-  return other?.until ?? pausedAt
+  { id, version, definition, isSettled }: Once['task'],
+): Promise<Setting | null> {
+  if (definition.schedule.type !== 'once' || isSettled) return null
+  const at = firstOccurrence(planOf(definition), Number.NEGATIVE_INFINITY)
+  const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(id, at))
+  if (at === null || known?.exists) return null
+  const earlier = version === 1 ? [] : await tx.run(earlierOnces({ taskId: id, before: version, at }))
+  const isSame = (one: EarlierOnce) => one.at !== null && instantMs(one.at) === at
+  const other = earlier.find((one) => !isSame(one))
+  const isRepeated = earlier.some(
+    (one) => isSame(one) && one.passedIn !== null && one.passedIn < (other?.last ?? 0),
+  )
+  return isRepeated ? null : { at, setAt: other?.until ?? null }
 }
 
 /** As much as an occurrence can be put off. */

@@ -10,6 +10,7 @@ import { laneOf } from '../../core/run/lane.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { utc, utcOrNull } from '../../core/values/utc.ts'
+import { settleTask } from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
@@ -155,7 +156,10 @@ interface PauseEnd {
   readonly reason: string | null
 }
 
-/** Ends a pause. A task whose files are not there continues to wait for them; occurrences up to now are recorded as skipped. */
+/**
+ * Ends a pause; occurrences up to now are recorded as skipped. A task whose files are not there then waits for them. A one-off whose instant
+ * has passed is settled: when the files come, its history may be gone.
+ */
 async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEnd): Promise<number | null> {
   if (task.awaitsFiles) return endWait(tx, { task, projectId, now })
   const held = await onceHeld(tx, task)
@@ -168,6 +172,12 @@ async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEn
   await tx.run(
     changes.markPaused(task.id, task.nextOrdinal, { reason: wait, until: null, awaitsFiles: true }),
   )
+  const { definition } = task
+  const isOver =
+    held === null &&
+    definition.schedule.type === 'once' &&
+    afterPause(definition, { now, latest: null }) === null
+  if (isOver) await tx.run(settleTask(task.id, task.nextOrdinal))
   return null
 }
 

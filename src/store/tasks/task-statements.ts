@@ -32,6 +32,8 @@ export interface LockedTask {
   /** Whether it is paused because files that it refers to have not been uploaded yet. */
   readonly awaitsFiles: boolean
   readonly cancelledAt: number | null
+  /** Whether it has been stored that no further occurrence is expected until the task changes. */
+  readonly isSettled: boolean
   /** Occurrences up to this instant are skipped at a user's request. */
   readonly skipUntil: number | null
 }
@@ -40,7 +42,8 @@ export const lockTask = (projectId: string, taskId: string) =>
   reading(
     sql<LockedTask>`
       select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", updated_at as "updatedAt",
-             paused_at as "pausedAt", coalesce(paused_at = created_at, false) as "isPausedFromStart", awaits_files and paused_at is not null as "awaitsFiles", cancelled_at as "cancelledAt", skip_until as "skipUntil"
+             paused_at as "pausedAt", coalesce(paused_at = created_at, false) as "isPausedFromStart", awaits_files and paused_at is not null as "awaitsFiles", cancelled_at as "cancelledAt", skip_until as "skipUntil",
+             coalesce(settled_as_of = updated_at, false) as "isSettled"
       from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null
       for update`,
     withDefinitions,

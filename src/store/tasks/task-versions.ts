@@ -57,15 +57,32 @@ export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
 /** The same instant can be written in several ways; more of them than this are not expected. */
 const MAX_SPELLINGS = 20
 
-/** Returns the instants that a one-off had in earlier versions, as written, latest first; null stands for all other schedules. */
-export const earlierOnces = ({ taskId, before }: { taskId: string; before: number }) => sql<{
-  at: string | null
-  /** When the last version with this instant was replaced. */
-  until: number
-}>`
-  select case when definition #>> '{schedule,type}' = 'once' then definition #>> '{schedule,at}' end as at, max(replaced_at) as until
+/** An instant that a one-off had in earlier versions. */
+export interface EarlierOnce {
+  /** As written; null stands for all other schedules. */
+  readonly at: string | null
+  /** The last version with it, and when that was replaced. */
+  readonly last: number
+  readonly until: number
+  /** The first version with it that was still in force at the instant asked about. */
+  readonly passedIn: number | null
+}
+
+/** Returns the instants that a one-off had in earlier versions, latest first. */
+export const earlierOnces = ({
+  taskId,
+  before,
+  at,
+}: {
+  taskId: string
+  before: number
+  at: number
+}) => sql<EarlierOnce>`
+  select case when definition #>> '{schedule,type}' = 'once' then definition #>> '{schedule,at}' end as at,
+         max(version) as last, max(replaced_at) as until,
+         min(version) filter (where replaced_at > to_timestamp(${at}::float8 / 1000)) as "passedIn"
   from task_version where task_id = ${taskId} and version < ${before}
-  group by 1 order by until desc limit ${MAX_SPELLINGS}`
+  group by 1 order by last desc limit ${MAX_SPELLINGS}`
 
 /** Who created a version, and why. */
 export interface EditNote {
