@@ -88,6 +88,7 @@ test('a project can set the retention of its history and audit log, or use that 
   const partly = await keep({ history: '48h' })
   const listed = await send('GET', '/v1/projects')
   const entries = await send('GET', '/v1/audit-log?action=project.edit&limit=1')
+  const kept = await send('GET', '/v1/audit-log?action=project.edit&scope=installation')
   const wrong = await keep({ history: '12h', auditLog: '36501d' })
   const odd = await keep({ history: '1d12h', auditLog: 90 })
   const nothing = await keep({})
@@ -101,6 +102,14 @@ test('a project can set the retention of its history and audit log, or use that 
   expect(listed.body.items[0].retention).toEqual(partly.body.retention)
   expect(entries.body.items).toMatchObject([
     { before: { retention: { history: '90d' } }, after: { retention: { history: '2d' } } },
+  ])
+  expect(kept.body.items).toMatchObject([
+    {
+      subject: { kind: 'project', name: 'default' },
+      before: { retention: { history: '90d', auditLog: '36500d' } },
+      after: { retention: { history: '2d', auditLog: '36500d' } },
+    },
+    { before: { retention: { history: null, auditLog: null } } },
   ])
   expect(wrong).toMatchObject({
     status: 422,

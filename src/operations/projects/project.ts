@@ -112,12 +112,23 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
       const [after] = await tx.run(readProject(projectId))
       if (after && !limitsStorage(after)) await tx.run(deleteUse(projectId))
       if (after && limitsRuns) await tx.run(setProjectGate({ ...after, projectId }))
-      await recordChange(tx, context, {
+      const change = {
         action: 'project.edit',
         subject: { kind: 'project', id: projectId, name: after?.name },
+      } as const
+      await recordChange(tx, context, {
+        ...change,
         before: before && recorded(before),
         after: after && recorded(after),
       })
+      // The project's own log may be deleted by what this sets.
+      if (edit.retention !== undefined)
+        await recordChange(tx, context, {
+          ...change,
+          projectId: null,
+          before: before && { retention: projectRetention(before) },
+          after: after && { retention: projectRetention(after) },
+        })
     })
   } catch (error) {
     throw refusedLimits(error)
