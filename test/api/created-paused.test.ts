@@ -1,6 +1,7 @@
 /** Tasks that are paused when they are created: what does not run until somebody resumes them, and what runs then. */
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
+import { lockTaskRow } from '../../src/store/tasks/task-statements.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -136,6 +137,29 @@ test('a one-off that came due in the pause stays over after an edit, even when i
   expect(skipped).toMatchObject([{ reason: 'paused', scheduledFor: past }])
   expect(resumed.state).toBe('finished')
   expect(await agendaOf(db, task.id)).toEqual([])
+})
+
+test('a one-off that an edit sets to now runs when the task is resumed, even if the edit waited for the task', async () => {
+  const task = await create({ schedule: { type: 'once', at: iso(now() + MINUTE) } })
+  const waiting = () =>
+    db.run(
+      sql<{
+        pid: number
+      }>`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+
+  const edited = await db.transaction(async (tx) => {
+    await tx.run(lockTaskRow(task.id))
+    const answer = edit(task.id, { schedule: 'now' })
+    await eventually(async () => (await waiting()).length > 0)
+    return { answer }
+  })
+  const { body } = await edited.answer
+  const resumed = await act(task.id, 'resume')
+
+  expect(resumed.state).toBe('scheduled')
+  expect(await agendaOf(db, task.id)).toMatchObject([{ scheduledFor: Date.parse(body.schedule.at) }])
+  expect(await historyOf(db, task.id)).toEqual([])
 })
 
 test('a chain begins when the task is resumed', async () => {

@@ -128,7 +128,7 @@ export async function redefine(
     const lane = laneOf(projectId, definition)
     // Wakes runs that wait for the rate or the limit of the key, so that they need not wait until workers poll.
     isGateChanged = !isDeepStrictEqual(lane.gate, laneOf(projectId, task.definition).gate)
-    const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
+    const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }, now))
     await tx.run(insertEdit(id, note))
     if (task.definition.secrets || definition.secrets)
       await tx.run(replaceSecretUses(projectId, { taskId: id, names: definition.secrets ?? [] }))

@@ -59,13 +59,16 @@ export interface TaskEdit {
   readonly definition: TaskDefinition
 }
 
-/** Replaces the definition and keeps the old one for the runs that belong to it. */
-export function replaceDefinition(edit: TaskEdit) {
+/**
+ * Replaces the definition and keeps the old one for the runs that belong to it. The version ends at the instant that the edit takes for now,
+ * because a one-off that it sets to now is compared with it; the transaction may have begun earlier and waited for the task.
+ */
+export function replaceDefinition(edit: TaskEdit, now: number) {
   const stored = storedForm(edit.definition)
   return sql<{ version: number; updatedAt: number }>`
   with kept as (
-    insert into task_version (task_id, version, definition, brief, key, name, owner, tags)
-    select id, version, definition, brief, key, name, owner, tags from task where id = ${edit.id}
+    insert into task_version (task_id, version, definition, brief, key, name, owner, tags, replaced_at)
+    select id, version, definition, brief, key, name, owner, tags, to_timestamp(${now}::float8 / 1000) from task where id = ${edit.id}
   )
   update task set version = version + 1, updated_at = now(), definition = ${stored}::json, 
     brief = (${briefForm(stored, 0)}::jsonb || jsonb_build_object('version', version + 1))::json,
