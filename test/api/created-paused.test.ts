@@ -49,7 +49,8 @@ test('a task created paused is not due and shows the state paused', async () => 
     pauseReason: null,
     nextFireAt: null,
   })
-  expect(await shown(task.id)).toMatchObject({ state: 'paused', pausedAt: task.createdAt, version: 1 })
+  expect(task.updatedAt).toBe(task.createdAt)
+  expect(await shown(task.id)).toEqual(task)
   expect(await agendaOf(db, task.id)).toEqual([])
   expect((await send('GET', `/v1/tasks/${task.id}/why`)).body).toMatchObject({ code: 'paused' })
   expect(await ledger(task.id)).toMatchObject({ isInOrder: true, counts: { skipped: 1 } })

@@ -236,10 +236,13 @@ export const findTasks = (q: TaskQuery) =>
     withDefinitions,
   )
 
-/** The tasks that a query selects, each with its state. */
+/**
+ * The tasks that a query selects, each with its state. A task that was created paused is recorded up to just before its creation if it was
+ * due then; it was nevertheless not changed before.
+ */
 export const tasksFound = (q: TaskQuery) => part`
   select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition, t.brief,
-         t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
+         t.created_at as "createdAt", greatest(t.updated_at, t.created_at) as "updatedAt", t.paused_at as "pausedAt",
          t.pause_reason as "pauseReason", t.resume_at as "resumeAt", t.skip_until as "skipUntil", t.skip_reason as "skipReason",
          t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
   from (
