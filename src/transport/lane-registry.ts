@@ -45,7 +45,7 @@ export class LaneRegistry {
    */
   async registerAfterRuns(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
     const unregistered = await this.unregistered(tx, lanes)
-    if (unregistered.length > 0) await tx.run(waitBriefly())
+    if (unregistered.length > 0) await waitBriefly(tx)
     return this.register(tx, unregistered)
   }
 
