@@ -18,7 +18,7 @@ export interface RunOverride {
 }
 
 /** The members of each type of action that a run may override. */
-const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
+export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
   ping: [],
   webhook: ['body'],
   http: ['headers', 'body'],

@@ -1,6 +1,6 @@
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { Node } from '../../api/overview.ts'
-import { count } from '../../components/counts.ts'
+import { countWords } from '../../components/count-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import type { AnyState } from '../../components/state.ts'
 import { StateMark } from '../../components/state-mark.tsx'
@@ -53,7 +53,7 @@ function NodeRow({ node }: { readonly node: Node }) {
       </td>
       <td data-label="version">{node.version}</td>
       <td data-label="runs">
-        {node.concurrency === 0 ? '–' : `${count(node.busy)} / ${formatCount(node.concurrency)}`}
+        {node.concurrency === 0 ? '–' : `${countWords(node.busy)} / ${formatCount(node.concurrency)}`}
       </td>
       <td data-label="shards">{node.shards}</td>
       <td data-label="heartbeat">

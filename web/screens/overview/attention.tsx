@@ -4,8 +4,7 @@ import type { ReactNode } from 'react'
 import { REFUSED_WORDS } from '../../../src/core/ledger/refusal-report.ts'
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
-import { counted } from '../../components/count-words.ts'
-import { count } from '../../components/counts.ts'
+import { counted, countWords } from '../../components/count-words.ts'
 import { inOnePiece } from '../../components/duration-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import type { AnyState } from '../../components/state.ts'
@@ -48,7 +47,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       {runs.late.count > 0 && (
         <Item state="pending">
           <Link to="/runs" search={{ state: 'pending' }}>
-            {count(runs.late)} {runs.late.count === 1 ? 'run is' : 'runs are'} late
+            {countWords(runs.late)} {runs.late.count === 1 ? 'run is' : 'runs are'} late
           </Link>
           {runs.late.oldestDueAt && (
             <>
@@ -70,7 +69,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       {tasks.failing.count > tasks.failing.items.length && (
         <Item state="failing">
           <Link to="/runs" search={{ state: 'permanently_failed', since: '24h' }}>
-            {count(tasks.failing)} tasks are failing in total
+            {countWords(tasks.failing)} tasks are failing in total
           </Link>
         </Item>
       )}
@@ -104,7 +103,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       {tasks.paused.count > 0 && (
         <Item state="paused">
           <Link to="/tasks" search={{ state: 'paused' }}>
-            {count(tasks.paused)} {tasks.paused.count === 1 ? 'task is' : 'tasks are'} paused
+            {countWords(tasks.paused)} {tasks.paused.count === 1 ? 'task is' : 'tasks are'} paused
           </Link>
           {tasks.paused.since && (
             <>
@@ -138,7 +137,9 @@ function Refused({ refused: { items, ...total } }: { readonly refused: Stats['re
           {REFUSED_WORDS[operation]}, since <Instant at={since} precision="second" />: {error}
         </Item>
       ))}
-      {total.count > items.length && <Item state="failing">{count(total)} rejected writes in total</Item>}
+      {total.count > items.length && (
+        <Item state="failing">{countWords(total)} rejected writes in total</Item>
+      )}
     </>
   )
 }
@@ -160,7 +161,7 @@ function Circuits({ circuits: { items, ...total } }: { readonly circuits: Stats[
       {total.count > items.length && (
         <Item state="pending">
           <Link to="/targets" search={{ state: 'circuit_open' }}>
-            {count(total)} targets do not respond in total
+            {countWords(total)} targets do not respond in total
           </Link>
         </Item>
       )}

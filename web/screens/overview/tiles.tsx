@@ -3,7 +3,7 @@ import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { formatCount, formatDuration, formatShare } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
-import { count } from '../../components/counts.ts'
+import { countWords } from '../../components/count-words.ts'
 import classes from './tiles.module.css'
 
 const SOON_MINUTES = 5
@@ -31,13 +31,13 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
         {formatCount(lastDay.permanentlyFailed)}
       </Tile>
       <Tile label="Running / slots" to={{ to: '/runs', search: { state: 'running' } }}>
-        {count(runs.running)} / {formatCount(places.total)}
+        {countWords(runs.running)} / {formatCount(places.total)}
       </Tile>
       <Tile label="Waiting for a worker" to={{ to: '/runs', search: { state: 'pending' } }}>
-        {count(runs.pending)}
+        {countWords(runs.pending)}
       </Tile>
       <Tile label="Retrying" to={{ to: '/runs', search: { state: 'retrying' } }}>
-        {count(runs.retrying)}
+        {countWords(runs.retrying)}
       </Tile>
       <Tile
         label={`Due in the next ${SOON_MINUTES} minutes`}
@@ -47,7 +47,7 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
         {formatCount(soon)}
       </Tile>
       <Tile label="Tasks" to={{ to: '/tasks' }}>
-        {count(tasks.total)}
+        {countWords(tasks.total)}
       </Tile>
     </ul>
   )

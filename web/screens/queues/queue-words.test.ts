@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Queue } from '../../api/wire.ts'
-import { waitingWords } from '../../components/counts.ts'
+import { waitingWords } from '../../components/count-words.ts'
 import { drainWords, runningWords, stateOf } from './queue-words.ts'
 
 const queue = {

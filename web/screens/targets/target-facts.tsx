@@ -1,7 +1,7 @@
 import { limitWords, rateWords } from '../../../src/core/words/target.ts'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
 import type { Target } from '../../api/wire.ts'
-import { waitingWords } from '../../components/counts.ts'
+import { waitingWords } from '../../components/count-words.ts'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { failedWords } from './target-table.tsx'

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
 import type { Target } from '../../api/wire.ts'
-import { waitingWords } from '../../components/counts.ts'
+import { waitingWords } from '../../components/count-words.ts'
 import { Distance } from '../../components/instant.tsx'
 import { Table } from '../../components/table.tsx'
 import { TargetMark } from './target-mark.tsx'

@@ -9,7 +9,7 @@ import { itemsOf } from '../../api/pages.ts'
 import { tasksQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
-import { count } from '../../components/counts.ts'
+import { countWords } from '../../components/count-words.ts'
 import { DeleteTask } from '../../components/delete-task.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
@@ -84,7 +84,7 @@ function Count({ count: shown, isAll, isFiltered }: CountProps) {
     enabled: !isAll && !isFiltered,
   })
   const total = isAll || isFiltered ? undefined : data?.tasks.total
-  const of = total && total.count > shown ? ` of ${count(total)}` : ''
+  const of = total && total.count > shown ? ` of ${countWords(total)}` : ''
   return (
     <span className={classes.count} role="status">
       {formatCount(shown)}

@@ -52,7 +52,7 @@ export const TriggerTask = z
       .record(z.string().max(100), z.unknown())
       .optional()
       .describe(
-        `Fields of the action to override. By action type: ${OVERRIDABLE_FIELDS}. Headers are merged by name.`,
+        `Fields of the action to override. By action type: ${OVERRIDABLE_FIELDS}. Headers are merged by name; \`stdin\` of a program with environment variables or secrets cannot be overridden.`,
       ),
     queue: GIVEN_FIELDS.queue,
     priority: GIVEN_FIELDS.priority,
