@@ -4,8 +4,7 @@
  * measures the least that the transaction costs in addition: `begin`, a statement that locks the rows, and `commit`, around the
  * statement as it is. Applying alone would not be cheaper, except for one `case`, because it writes to the same tables.
  */
-import type { DueRow } from '../src/store/agenda/agenda.ts'
-import { JUST_RUN } from '../src/store/agenda/agenda.ts'
+import { type DueRow, type Firing, JUST_RUN } from '../src/store/agenda/agenda.ts'
 import { fireWithOverlap } from '../src/store/agenda/fire-with-overlap.ts'
 import { Database } from '../src/store/database/database.ts'
 import { list, sql } from '../src/store/database/sql.ts'
@@ -60,11 +59,13 @@ await benchmark({
     const shards = await ownShards(db, nodeId)
 
     const fire = (rows: readonly DueRow[]) => {
-      const firings = rows.map((row) => ({
-        row,
-        decision: { ...JUST_RUN, exclusive: true, turn: QUEUE_ONE },
-        startNow: true,
-      }))
+      const firings = rows.map(
+        (row): Firing => ({
+          row,
+          decision: { ...JUST_RUN, exclusive: true, overlap: QUEUE_ONE },
+          startNow: true,
+        }),
+      )
       return db.run(fireWithOverlap({ nodeId, shards, workerId: nodeId, firings }))
     }
     const WORK: Record<Way, (rows: readonly DueRow[]) => Promise<unknown>> = {
