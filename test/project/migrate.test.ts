@@ -151,6 +151,61 @@ test('an index whose build was interrupted is built again', async () => {
   expect(await isUsable(db)).toBe(true)
 })
 
+const ON_PARTITIONS = 'create index concurrently if not exists run_by_worker on run (worker_id)'
+const partsOf = (db: Database) =>
+  db.run(sql<{ part: string; isValid: boolean }>`
+    select c.relname as part, x.indisvalid as "isValid" from pg_index x join pg_class c on c.oid = x.indexrelid
+    where x.indexrelid = to_regclass('run_by_worker')
+       or x.indexrelid in (select inhrelid from pg_inherits where inhparent = to_regclass('run_by_worker'))`)
+
+test('an index of a partitioned table is built a partition at a time and does not block writes', async () => {
+  const { db } = await createTestDatabase()
+  const added = aMigration({ text: ON_PARTITIONS })
+  let migrating: Promise<Migration[]> | undefined
+  const [partition] = await db.run(
+    sql<{
+      name: string
+    }>`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'run'::regclass order by 1 desc`,
+  )
+
+  await db.transaction(async (tx) => {
+    // A transaction that has written to the partition keeps the build of its index from ending for as long as the test wants.
+    await tx.run({ text: `lock table ${partition?.name} in row exclusive mode`, values: [] })
+    migrating = migrate(db, [...migrations, added])
+    await eventually(async () => (await partsOf(db)).some(({ isValid }) => !isValid))
+    await db.run({ text: `update ${partition?.name} set worker_id = worker_id`, values: [] })
+    await db.run(sql`update run set worker_id = worker_id`)
+  })
+
+  expect(await migrating).toEqual([added])
+  const [days] = await db.run(
+    sql<{
+      count: number
+    }>`select count(*)::integer as count from pg_inherits where inhparent = 'run'::regclass`,
+  )
+  const parts = await partsOf(db)
+  expect(parts.length).toBe((days?.count ?? 0) + 1)
+  expect(parts.filter(({ isValid }) => !isValid)).toEqual([])
+})
+
+test('a partition that is added, and one whose build was interrupted, get the index too', async () => {
+  const { db } = await createTestDatabase()
+  const added = aMigration({ text: ON_PARTITIONS })
+  await db.runAlone('create index run_by_worker on only run (worker_id)')
+  await db.run(sql`select ensure_partitions(9)`)
+  const [unfinished] = await db.run(sql<{ name: string }>`
+    select inhrelid::regclass::text as name from pg_inherits where inhparent = 'run'::regclass order by 1 limit 1`)
+  const part = `${unfinished?.name}_run_by_worker`
+  await db.runAlone(`create index ${part} on ${unfinished?.name} (worker_id)`)
+  await db.run(sql`update pg_index set indisvalid = false where indexrelid = ${part}::regclass`)
+
+  expect(await migrate(db, [...migrations, added])).toEqual([added])
+
+  const parts = await partsOf(db)
+  expect(parts.map(({ part: name }) => name)).toContain(part)
+  expect(parts.filter(({ isValid }) => !isValid)).toEqual([])
+})
+
 test('a migration that builds indexes concurrently may contain nothing else', async () => {
   const { db } = await createTestDatabase()
   const mixed = aMigration({ text: `${INDEX}; create table one_more ()` })

@@ -5,6 +5,7 @@
  */
 import type { Database, Queryable } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
+import { buildIndex, type Index } from './build-index.ts'
 import { type Migration, noteApplied } from './migration.ts'
 
 export const isBuiltAside = ({ text }: Migration): boolean => /\bconcurrently\b/.test(text)
@@ -20,7 +21,7 @@ export function buildIndexes(db: Database, migrations: readonly Migration[]): Pr
       select pg_try_advisory_xact_lock(hashtext('belfry.build-indexes')) as "isOurs"`)
     const missing = lock?.isOurs ? await stillMissing(tx, migrations) : []
     for (const migration of missing) {
-      for (const index of indexesOf(migration)) await build(db, index)
+      for (const index of indexesOf(migration)) await buildIndex(db, index)
       await db.run(noteApplied(migration))
     }
     return missing
@@ -32,12 +33,7 @@ async function stillMissing(tx: Queryable, migrations: readonly Migration[]): Pr
   return migrations.filter(({ number }) => !done.some((row) => row.number === number))
 }
 
-interface Index {
-  readonly name: string
-  readonly statement: string
-}
-
-const BUILDS_AN_INDEX = /^create (?:unique )?index concurrently if not exists (\w+) on /
+const BUILDS_AN_INDEX = /^create (?:unique )?index concurrently if not exists (\w+) on (\w+) (.+)$/s
 
 function indexesOf({ number, text }: Migration): Index[] {
   const statements = text.replaceAll(/^--.*$/gm, '').split(';')
@@ -45,19 +41,11 @@ function indexesOf({ number, text }: Migration): Index[] {
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '')
     .map((statement) => {
-      const name = BUILDS_AN_INDEX.exec(statement)?.[1]
-      if (name === undefined)
+      const [, name, table, definition] = BUILDS_AN_INDEX.exec(statement) ?? []
+      if (name === undefined || table === undefined || definition === undefined)
         throw new Error(
           `Migration ${number} builds indexes concurrently, so each of its statements must begin with 'create index concurrently if not exists': ${statement}`,
         )
-      return { name, statement }
+      return { name, table, definition, statement }
     })
-}
-
-/** Builds an index. An earlier build that was interrupted leaves an invalid index, which is dropped first. */
-async function build(db: Database, { name, statement }: Index): Promise<void> {
-  const [found] = await db.run(sql<{ isValid: boolean }>`
-    select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${name})`)
-  if (found?.isValid === false) await db.runAlone(`drop index concurrently ${name}`)
-  await db.runAlone(statement)
 }
