@@ -621,6 +621,7 @@ create index run_by_id on run (run_id);
 create index run_by_state on run (project_id, state, ended_at desc, run_id desc) where state <> 'completed'::run_state;
 create index run_by_task on run (task_id, scheduled_for desc, run_id desc);
 create index run_by_task_and_state on run (task_id, state, scheduled_for desc, run_id desc) where state <> 'completed'::run_state;
+create index run_of_project on run (project_id, ended_at) where project_id <> '00000000-0000-7000-8000-000000000001'::uuid;
 
 create table run_log (
   run_id        uuid not null,

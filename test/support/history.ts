@@ -29,6 +29,7 @@ export interface HistoryToMake {
   readonly taskIds: readonly string[]
   /** One in this many runs belongs to the first task, instead of the task whose turn it is. */
   readonly busyEvery?: number
+  readonly projectId?: string
 }
 
 /**
@@ -37,14 +38,14 @@ export interface HistoryToMake {
  */
 export async function makeHistory(
   db: Queryable,
-  { runs, from, until, taskIds, busyEvery = 10 }: HistoryToMake,
+  { runs, from, until, taskIds, busyEvery = 10, projectId = DEFAULT_PROJECT_ID }: HistoryToMake,
 ): Promise<void> {
   await db.run(sql`
     insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, version, ordinal, fence, late_ms, attempt, kind,
                      state, reason, outcome, output, error)
     select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' ||
             substr(md5((n + random())::text), 1, 15))::uuid,
-           case when n % ${busyEvery}::integer = 0 then task_ids[1] else task_ids[1 + n % cardinality(task_ids)] end, ${DEFAULT_PROJECT_ID},
+           case when n % ${busyEvery}::integer = 0 then task_ids[1] else task_ids[1 + n % cardinality(task_ids)] end, ${projectId},
            date_trunc('milliseconds', at) - interval '200 milliseconds', at - interval '190 milliseconds', at, 1, 1, 1,
            (random() * 20)::bigint, case when state = 'skipped' then 0 else 1 end, 'occurrence', state::run_state,
            case when state = 'skipped' then 'overlap' end,

@@ -14,6 +14,15 @@ export interface OwnRows {
 export const MAX_SHARED = 5_000
 
 /**
+ * A condition on rows of `agenda` or `run` that selects those of a project along its index. The project `default` has none: for
+ * it, the condition selects the rows of all projects, and the caller filters those that it examines.
+ */
+export const alongOwnIndex = (projectId: string): Part =>
+  projectId === DEFAULT_PROJECT_ID
+    ? part`true`
+    : part`project_id = ${projectId}::uuid and project_id <> '00000000-0000-7000-8000-000000000001'::uuid`
+
+/**
  * The live rows of a project in the shard `s.id` that are due soonest. Rows of other projects are neither returned nor counted
  * towards the limit, so the result reveals nothing about them. Rows of `default` are searched among the rows of all projects,
  * up to a large bound; a row whose `place` equals the bound shows that it was reached, and may belong to another project.
@@ -30,6 +39,6 @@ export const soonestOwn = ({ projectId, when, limit }: OwnRows): Part =>
     )`
     : part`(
       select *, 0::bigint as place from agenda
-      where project_id = ${projectId}::uuid and project_id <> '00000000-0000-7000-8000-000000000001'::uuid and shard = s.id and ${when}
+      where ${alongOwnIndex(projectId)} and shard = s.id and ${when}
       order by wake_at limit ${limit}
     )`

@@ -1,8 +1,12 @@
 /**
- * Finds runs over all tasks, latest first. History has no b-tree index by time: it would make every run more expensive for the
- * sake of lists. But rows are appended in the order in which runs end, so the BRIN index on `ended_at` leads to any short time
- * range, and the latest runs are found by reading one range after another backwards until a page is full. Runs that did not
+ * Finds runs over all tasks, latest first, by reading one time range after another backwards until a page is full. Each project
+ * has its part of the b-tree index on project and instant, so a range examines only its own rows. The project `default` is not in
+ * that index, which would make every run of most installations more expensive for the sake of lists: rows are appended in the
+ * order in which runs end, so the BRIN index on `ended_at` leads to any short time range of all projects. Runs that did not
  * complete have a b-tree index and need no ranges.
+ *
+ * Nothing that is returned to a project depends on the rows of others, except to `default`, where a range counts them towards the
+ * rows that it may examine.
  *
  * The position of a run in the list is the instant of the last thing that happened to it: its end; while it is retrying, the
  * end of its last attempt; while it is pending or running, when it was due. This instant only moves forward, so a reader that
@@ -10,8 +14,10 @@
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { type EndedRunState, isLiveState, type RunState } from '../../core/run/run.ts'
+import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
+import { alongOwnIndex } from '../agenda/own-rows.ts'
 import { MAX_PAGE_BYTES, outcomeBytes } from '../database/page-bytes.ts'
-import { list, sql } from '../database/sql.ts'
+import { list, part, sql } from '../database/sql.ts'
 import { endedRun, liveRun, type RunRow } from './runs.ts'
 
 /** The position of a run in the list: an instant in epoch microseconds, with full stored precision, and its id. */
@@ -47,8 +53,23 @@ export interface FoundRun {
 }
 
 /**
+ * Maximum number of live rows that are searched for retrying runs. Among more of them, retrying runs are found by the failed
+ * attempts of the range, which do not name their project.
+ */
+const MAX_AHEAD = 10_000
+/** A retry is stored with the end of the attempt before it. Their clocks differ by less than this. */
+const CLOCKS_DIFFER_US = 60_000_000
+
+/** Whether the run of an attempt `t` is waiting for its retry; in `default` all attempts are examined. */
+const isOwnAttempt = (projectId: string) =>
+  projectId === DEFAULT_PROJECT_ID
+    ? part`true`
+    : part`(select true from agenda where run_id = t.run_id and project_id = ${projectId}::uuid and state = 'retrying' and attempt = t.number limit 1)`
+
+/**
  * Returns the latest runs in a time range. Each table is read along an index of instants, and the limit on rows examined
- * applies before any filter, so a range that turns out to be crowded costs little.
+ * applies before any other filter, so a range that turns out to be crowded costs little. A retrying run is due after the end of
+ * its last attempt, so those of a range are among the live rows that are due after it begins.
  */
 export const runsInWindow = ({
   projectId,
@@ -64,20 +85,40 @@ export const runsInWindow = ({
     from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
     cross join lateral (
       select run_id, wake_at, project_id, state, kind from agenda
-      where shard = s.id and wake_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
+      where ${alongOwnIndex(projectId)} and shard = s.id
+        and wake_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
         and wake_at <= to_timestamp(${before.us}::float8 / 1000000)
     ) a
     where ${state === null || state === 'pending' || state === 'running'}::boolean
     limit ${maxExamined}
+  ), ahead as materialized (
+    select a.run_id, a.state, a.attempt
+    from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral (
+      select run_id, state, attempt from agenda
+      where ${alongOwnIndex(projectId)} and shard = s.id
+        and wake_at >= coalesce(to_timestamp((${fromUs}::float8 - ${CLOCKS_DIFFER_US}::float8) / 1000000), '-infinity')
+    ) a
+    where ${projectId !== DEFAULT_PROJECT_ID && (state === null || state === 'retrying')}::boolean
+    limit ${MAX_AHEAD}
+  ), searched as materialized (
+    select ${projectId === DEFAULT_PROJECT_ID}::boolean or count(*) >= ${MAX_AHEAD}::integer as by_attempt from ahead
   ), tried as materialized (
-    select run_id, number, ended_at as at from attempt
-    where ${state === null || state === 'retrying'}::boolean
-      and ended_at >= to_timestamp(${Math.max(fromUs ?? 0, historyFromUs)}::float8 / 1000000)
-      and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
-    limit ${maxExamined}
+    select a.run_id, a.attempt as number, t.ended_at as at
+    from ahead a
+    cross join lateral (select ended_at from attempt where run_id = a.run_id and number = a.attempt limit 1) t
+    where a.state = 'retrying' and not (select by_attempt from searched)
+      and t.ended_at >= to_timestamp(${Math.max(fromUs ?? 0, historyFromUs)}::float8 / 1000000)
+      and t.ended_at <= to_timestamp(${before.us}::float8 / 1000000)
+    union all
+    (select run_id, number, ended_at from attempt t
+     where ${state === null || state === 'retrying'}::boolean and (select by_attempt from searched)
+       and ended_at >= to_timestamp(${Math.max(fromUs ?? 0, historyFromUs)}::float8 / 1000000)
+       and ended_at <= to_timestamp(${before.us}::float8 / 1000000) and ${isOwnAttempt(projectId)}
+     limit ${maxExamined})
   ), ended as materialized (
     select run_id, ended_at as at, project_id, state from run
-    where ${state === null || !isLiveState(state)}::boolean
+    where ${state === null || !isLiveState(state)}::boolean and ${alongOwnIndex(projectId)}
       and ended_at >= to_timestamp(${Math.max(fromUs ?? 0, historyFromUs)}::float8 / 1000000)
       and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
     limit ${maxExamined}
