@@ -1,8 +1,12 @@
 /** What a project reads about its own runs does not depend on how busy other projects are, and costs no more. */
 import { beforeAll, expect, test } from 'vitest'
+import { ChangeFeed } from '../../src/api/resources/stream/change-feed.ts'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { changesSince } from '../../src/store/history/change-feed.ts'
 import { NO_ID, runsInWindow } from '../../src/store/history/run-search.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
+import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { makeHistory } from '../support/history.ts'
 import { planOf } from '../support/plan.ts'
@@ -107,18 +111,36 @@ test('a retrying run is found among very many live runs', async () => {
   })
 })
 
+test('the live changes of a project are reported beside a busy one', async () => {
+  const { projectId } = quiet
+  const feed = new ChangeFeed({ db, clock: steadyClock(() => Date.now()), projectId, log: silentLogger() })
+
+  const changes = await feed.since(now - 3_700_000)
+
+  expect(changes).toMatchObject({ isComplete: true })
+  const states = changes?.runs.map(({ state }) => state).sort()
+  expect(states?.filter((state) => state === 'running' || state === 'retrying')).toEqual([
+    ...['retrying', 'retrying', 'retrying'],
+    ...['running', 'running', 'running'],
+  ])
+})
+
 test.each(['before', 'after'])(
-  'lists examine few rows of others, %s an analyse',
+  'lists and changes examine few rows of others, %s an analyse',
   async (when) => {
     if (when === 'after') await db.run(sql`analyze`)
     const { projectId } = quiet
     const window = { projectId, historyFromUs: 0, limit: 51, maxExamined: 10_000 }
     const before = { us: now * 1_000, id: NO_ID }
+    const since = { projectId, since: now - 10_000, madeSince: now - 300_000, limit: 100, livePerShard: 16 }
 
     for (const state of [null, 'completed', 'retrying'] as const) {
       const whole = runsInWindow({ ...window, fromUs: null, before, state })
       const plan = await db.snapshot((tx) => planOf(tx, whole))
       expect([state, plan.rows < 200, plan]).toEqual([state, true, plan])
     }
+    // All attempts of the last seconds are read: they do not name their project.
+    const plan = await db.snapshot((tx) => planOf(tx, changesSince(since)))
+    expect([plan.rows < ROWS / 4, plan]).toEqual([true, plan])
   },
 )

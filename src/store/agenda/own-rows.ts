@@ -12,6 +12,8 @@ export interface OwnRows {
 
 /** Maximum number of rows of a shard that are searched for rows of the project `default`, which has no index of its own. */
 export const MAX_SHARED = 5_000
+/** The same for the latest rows, which are searched a few times a second. */
+const MAX_SHARED_LATEST = 1_000
 
 /**
  * A condition on rows of `agenda` or `run` that selects those of a project along its index. The project `default` has none: for
@@ -27,18 +29,23 @@ export const alongOwnIndex = (projectId: string): Part =>
  * towards the limit, so the result reveals nothing about them. Rows of `default` are searched among the rows of all projects,
  * up to a large bound; a row whose `place` equals the bound shows that it was reached, and may belong to another project.
  */
-export const soonestOwn = ({ projectId, when, limit }: OwnRows): Part =>
+export const soonestOwn = (rows: OwnRows): Part => inOrder(part`wake_at`, MAX_SHARED, rows)
+
+/** The same for the rows that were or are due latest. */
+export const latestOwn = (rows: OwnRows): Part => inOrder(part`wake_at desc`, MAX_SHARED_LATEST, rows)
+
+const inOrder = (order: Part, maxShared: number, { projectId, when, limit }: OwnRows): Part =>
   projectId === DEFAULT_PROJECT_ID
     ? part`(
       select * from (
-        select first.*, row_number() over (order by wake_at) as place
-        from (select * from agenda where shard = s.id and ${when} order by wake_at limit ${MAX_SHARED}) first
+        select first.*, row_number() over (order by ${order}) as place
+        from (select * from agenda where shard = s.id and ${when} order by ${order} limit ${maxShared}) first
       ) numbered
-      where project_id = ${projectId}::uuid or place = ${MAX_SHARED}::bigint
-      order by wake_at limit ${limit}
+      where project_id = ${projectId}::uuid or place = ${maxShared}::bigint
+      order by ${order} limit ${limit}
     )`
     : part`(
       select *, 0::bigint as place from agenda
       where ${alongOwnIndex(projectId)} and shard = s.id and ${when}
-      order by wake_at limit ${limit}
+      order by ${order} limit ${limit}
     )`

@@ -1,6 +1,7 @@
 /** What has changed since an instant: only ids, with which clients read the objects themselves. */
 import { leastUuidAt, SHARD_COUNT } from '../../core/ids.ts'
-import { elements, reading, sql } from '../database/sql.ts'
+import { alongOwnIndex, latestOwn } from '../agenda/own-rows.ts'
+import { elements, part, reading, sql } from '../database/sql.ts'
 
 /** The period of the changes, and the limits of the search. */
 export interface ChangesQuery {
@@ -11,7 +12,7 @@ export interface ChangesQuery {
   readonly madeSince: number
   /** Maximum number of items of each kind, latest first. */
   readonly limit: number
-  /** Maximum number of the latest live runs of each shard to examine. */
+  /** Maximum number of the latest live runs of each shard. */
   readonly livePerShard: number
 }
 
@@ -44,7 +45,8 @@ interface Columns {
 
 /**
  * Each part reads one index range: history and attempts by time, the end of the due rows of each shard, tasks by id and by
- * change. No index covers the instant at which a live run changed, so the latest live runs are always included.
+ * change. Rows of other projects are not counted towards any limit, so that they hide nothing; among very many of them, the
+ * latest live runs of the project `default` may not be found. No index covers the instant at which a live run changed, so the latest live runs are always included.
  */
 export const changesSince = (query: ChangesQuery) => reading(selectChanges(query), fromColumns)
 
@@ -61,26 +63,23 @@ function fromColumns([columns]: readonly Columns[]): ChangedItems[] {
 
 const selectChanges = ({ projectId, since, madeSince, limit, livePerShard }: ChangesQuery) => sql<Columns>`
   with live as materialized (
-    select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
-    cross join lateral (
-      select run_id, project_id, wake_at, claimed_at, cancel_at, state, kind, fence from agenda
-      where shard = s.id and wake_at <= now() + interval '1 second'
-      order by wake_at desc limit ${livePerShard}
-    ) a
-  ), tried as materialized (
-    select run_id, number, ended_at from attempt where ended_at >= to_timestamp(${since}::float8 / 1000) order by ended_at desc limit ${limit}
+    select a.run_id, a.project_id, a.wake_at, a.claimed_at, a.cancel_at, a.state, a.kind, a.fence
+    from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral ${latestOwn({ projectId, when: part`wake_at <= now() + interval '1 second'`, limit: livePerShard })} a
   ), items as materialized (
     select 'live' as kind, run_id as id, state || '/' || fence || '/' || (cancel_at is not null)::integer as stamp,
            greatest(wake_at, claimed_at, cancel_at) as at
     from live where project_id = ${projectId} and state <> 'retrying' and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
     union all
-    select 'retrying', t.run_id, t.number::text, t.ended_at from tried t
-    cross join lateral (
-      select from agenda where run_id = t.run_id and project_id = ${projectId} and state = 'retrying' and attempt = t.number limit 1
-    ) a
+    (select 'retrying', t.run_id, t.number::text, t.ended_at from attempt t
+     cross join lateral (
+       select from agenda where run_id = t.run_id and project_id = ${projectId} and state = 'retrying' and attempt = t.number limit 1
+     ) a
+     where t.ended_at >= to_timestamp(${since}::float8 / 1000)
+     order by t.ended_at desc limit ${limit})
     union all
     (select 'ended', run_id, '-', ended_at from run
-     where project_id = ${projectId} and ended_at >= to_timestamp(${since}::float8 / 1000)
+     where project_id = ${projectId} and ${alongOwnIndex(projectId)} and ended_at >= to_timestamp(${since}::float8 / 1000)
      order by ended_at desc limit ${limit})
     union all
     (select 'made', id, '-', created_at from task
