@@ -30,6 +30,17 @@ test('the total number of tasks is visible only to admins of the installation', 
   expect([stats, findings, toAdmin]).toEqual([null, null, 4711])
 })
 
+test('how many requests of all projects were refused is visible only to those who may inspect the installation', async () => {
+  const answers = await Promise.all(
+    [ours, { ...admin, 'belfry-project': 'ours' }].map((as) => send('GET', '/v1/server', undefined, as)),
+  )
+
+  expect(answers.map(({ body }) => [body.load.refusals, body.database.place])).toEqual([
+    [null, null],
+    [0, expect.any(String)],
+  ])
+})
+
 test('an Idempotency-Key that another project has used is free', async () => {
   const action = { type: 'sleep', duration: '0s' }
   const header = { 'idempotency-key': 'same' }

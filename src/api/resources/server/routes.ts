@@ -1,5 +1,6 @@
 /** The server that responds: its version, the place of its data, and who can reach it. */
 
+import { allows } from '../../../core/access/role.ts'
 import type { KeyBook } from '../../../operations/keys/key-book.ts'
 import { databaseVersion } from '../../../store/nodes/cluster.ts'
 import type { App } from '../../app.ts'
@@ -45,14 +46,18 @@ export function serverRoutes(app: App, { installation, keys, load }: ServerParts
     { schema: read, config: { access: 'read' } },
     async ({ context }): Promise<Server> => {
       const [row] = await context.db.run(databaseVersion())
-      // The location of the database is shown only to callers with a role in the installation.
-      const place = context.grant.installation === null ? null : databasePlace
+      // The location of the database, and what the requests of all projects caused, are shown only to those who may see the installation.
+      const inspects = allows(context.grant, context.projectId, 'inspect')
       return {
         version,
-        database: { version: row?.version ?? 'unknown', isEmbedded, place },
+        database: { version: row?.version ?? 'unknown', isEmbedded, place: inspects ? databasePlace : null },
         isLoopbackOnly: loopbackOnly,
         isOpen: await keys.isOpen(),
-        load: { databaseDelayMs: load.delayMs, refused: [...load.refused], refusals: load.refusals },
+        load: {
+          databaseDelayMs: load.delayMs,
+          refused: [...load.refused],
+          refusals: inspects ? load.refusals : null,
+        },
       }
     },
   )

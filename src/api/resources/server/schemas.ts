@@ -24,7 +24,12 @@ export const Server = z
         refused: z
           .array(z.enum(IMPORTANCES))
           .describe('Kinds of requests that this node refuses because the database is slow. Usually empty.'),
-        refusals: z.int().describe('Requests refused for this reason since this node started.'),
+        refusals: z
+          .int()
+          .nullable()
+          .describe(
+            'Requests of all projects refused for this reason since this node started; null for keys of a project.',
+          ),
       })
       .describe('How the database keeps up with the requests to this node.'),
   })
