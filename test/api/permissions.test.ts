@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { AccessedRoute } from '../../src/api/http/authentication.ts'
+import { importanceOf } from '../../src/api/http/load/importance.ts'
 import { MASK } from '../../src/core/action/secret-rule.ts'
 import { aNode } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -358,4 +359,13 @@ test('only callers with a role in the installation see the names of nodes among 
   ])
 
   expect(names).toEqual([`node ${id.slice(-6)}`, 'test'])
+})
+
+test('of requests with credentials, only those of workers are answered however slow the database is', () => {
+  const vital = ROUTES.filter(
+    ({ method, url, access }) => importanceOf({ method, url, config: { access } }) === 'vital',
+  )
+  const withCredentials = vital.filter(({ access }) => access !== 'public' && access !== 'token')
+
+  expect(withCredentials.map(({ method, url }) => `${method} ${url}`)).toEqual(['POST /v1/worker/register'])
 })

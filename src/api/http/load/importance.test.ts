@@ -21,11 +21,25 @@ test.each([
   ['DELETE', '/v1/tasks/:id', 'change'],
   ['POST', '/tasks', 'change'],
   ['POST', '/v1/worker/complete', 'vital'],
-  ['GET', '/healthz', 'vital'],
-  ['GET', '/assets/:name', 'vital'],
-  ['GET', '/docs/', 'vital'],
+  ['POST', '/task/create', 'change'],
+  ['POST', '/task/status', 'read'],
+  ['POST', '/task/update', 'change'],
+  ['POST', '/signurl/create', 'change'],
+  ['POST', '/file/status', 'read'],
+  ['POST', '/submit_job', 'change'],
 ])('%s %s is of the kind %s', (method, url, importance) => {
   expect(importanceOf({ method, url })).toBe(importance)
+})
+
+test.each([
+  ['GET', '/healthz', 'public', 'vital'],
+  ['GET', '/assets/:name', 'public', 'vital'],
+  ['GET', '/docs/', 'public', 'vital'],
+  ['POST', '/health_check', 'token', 'vital'],
+  ['GET', '/auth/callback', 'public', 'change'],
+  ['POST', '/made_up', 'edit', 'change'],
+] as const)('%s %s with the access %s is of the kind %s', (method, url, access, importance) => {
+  expect(importanceOf({ method, url, config: { access } })).toBe(importance)
 })
 
 test('a route can set its importance', () => {

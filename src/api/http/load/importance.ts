@@ -6,29 +6,32 @@
  * - `change`: everything that stores something;
  * - `vital`: workers, probes, and what needs no database. Never rejected.
  */
+import type { Access } from '../../../core/access/role.ts'
+
 export const IMPORTANCES = ['browse', 'read', 'change', 'vital'] as const
 export type Importance = (typeof IMPORTANCES)[number]
 
 interface Route {
   readonly method: string
   readonly url: string
-  readonly config?: { readonly importance?: Importance } | undefined
+  readonly config?: { readonly importance?: Importance; readonly access?: Access } | undefined
 }
 
-/** Addresses outside /v1 that use the database. */
-const OUTSIDE = /^\/(auth|tasks|submit_job|retrieve_all_jobs|delete_job|get_exec_history)(\/|$)/
 /** Lists that are requested by POST. */
 const ASKED_BY_POST = /^\/(retrieve_all_jobs|get_exec_history)$/
 const WORKERS = /^\/v1\/worker\//
 const ENDS_WITH_ID = /\/:\w+$/
 /** A sign-in stores a session, even though some of its requests are GET. */
 const SIGNING_IN = /^\/auth\//
-/** Reads about one object whose path does not end with an id. */
-const ABOUT_ONE = /^\/v1\/(me|server|schedules\/preview|tasks\/:id\/why)$/
+/** Reads about one object whose path does not end with an id, or that are requested by POST. */
+const ABOUT_ONE = /^\/(v1\/(me|server|schedules\/preview|tasks\/:id\/why)|(task|file)\/status)$/
 
 export function importanceOf({ method, url, config }: Route): Importance {
   if (config?.importance !== undefined) return config.importance
-  if (WORKERS.test(url) || !(url.startsWith('/v1/') || OUTSIDE.test(url))) return 'vital'
+  // Workers and attempts have tokens. What is public needs no database, except to sign in.
+  const access = config?.access
+  if (WORKERS.test(url) || access === 'token' || (access === 'public' && !SIGNING_IN.test(url)))
+    return 'vital'
   if (ASKED_BY_POST.test(url)) return 'browse'
   if (ABOUT_ONE.test(url)) return 'read'
   if (SIGNING_IN.test(url)) return 'change'
