@@ -38,6 +38,10 @@ export interface OpenDatabase {
 
 const OLDEST_MAJOR = 15
 
+/** Returns the flags with which a command uses the same database; an address may contain a password, and is left out. */
+export const databaseFlags = ({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string =>
+  databaseUrl !== null ? ' --database-url …' : dataDir === null ? '' : ` --data-dir ${dataDir}`
+
 const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
 
 export async function openDatabase(config: Config, onStep: (text: string) => void): Promise<OpenDatabase> {

@@ -29,6 +29,7 @@ export const REFUSALS = {
   too_many_projects: { status: 409, title: 'Too many projects' },
   project_archived: { status: 409, title: 'The project is archived' },
   too_many_keys: { status: 409, title: 'Too many API keys' },
+  no_admin_key: { status: 409, title: 'The first API key must be an admin of the installation' },
   key_ended: { status: 409, title: 'The API key is no longer valid' },
   key_in_use: { status: 409, title: 'The key is already in use' },
   worker_gone: { status: 410, title: 'The worker is no longer registered' },

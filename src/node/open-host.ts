@@ -1,4 +1,4 @@
-/** Other machines could reach the API, and there is no API key to protect it. */
+/** Other machines could reach the API, and nobody could administer it: there is no API key yet, or no valid one of an admin. */
 export class OpenHostError extends Error {
   override readonly name = 'OpenHostError'
   readonly host: string
@@ -7,7 +7,7 @@ export class OpenHostError extends Error {
 
   constructor(host: string, proxy: string | null) {
     super(
-      `no API key exists, so anyone who can reach ${host}${proxy === null ? '' : ' through the proxy'} could use Belfry`,
+      `the installation has no valid admin key, but others can reach ${host}${proxy === null ? '' : ' through the proxy'}`,
     )
     this.host = host
     this.proxy = proxy

@@ -24,13 +24,11 @@ const app = {
     return deliver(...request)
   },
 }
-const admin = await storeKey(context, {
-  name: 'admin',
-  role: 'admin',
-  projectId: null,
-  createdBy: null,
-  ...UNLIMITED,
-})
+const admin = await storeKey(
+  context,
+  { name: 'admin', role: 'admin', projectId: null, createdBy: null, ...UNLIMITED },
+  { areThere: false, canBeMembers: false },
+)
 const send = (method: string, url: string, body?: unknown) =>
   app.send(method, url, body, { authorization: `Bearer ${admin.key}` })
 const READS = ['GET', 'HEAD', 'OPTIONS']

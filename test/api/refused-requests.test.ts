@@ -10,10 +10,11 @@ import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp } from './test-app.ts'
 
+const NO_OTHER_ADMINS = { areThere: false, canBeMembers: false }
 const { db } = await createTestDatabase()
 const { context, send, refusedRequests } = await createTestApp({ db })
 const aKey = (role: 'admin' | 'viewer') =>
-  storeKey(context, { name: role, role, projectId: null, createdBy: null, ...UNLIMITED })
+  storeKey(context, { name: role, role, projectId: null, createdBy: null, ...UNLIMITED }, NO_OTHER_ADMINS)
 const [admin, viewer] = [await aKey('admin'), await aKey('viewer')]
 const as = ({ key }: { key: string }) => ({ authorization: `Bearer ${key}` })
 const entries = async (query: string) =>

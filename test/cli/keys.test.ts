@@ -26,6 +26,7 @@ test('a server beyond loopback needs an API key, and the error names the command
     '0',
     ...here,
   ])
+  const tooWeak = await runBelfry(['key', 'create', '--role', 'viewer', ...here])
   const created = await runBelfry(['key', 'create', '--role', 'admin', ...here])
   const key = /key +(bf_\w+) /.exec(created.stdout)?.[1] ?? ''
   const belfry = await startBelfry(['--host', '0.0.0.0', ...here])
@@ -34,15 +35,17 @@ test('a server beyond loopback needs an API key, and the error names the command
   const anonymous = await runBelfry(['task', 'list'], { env: { BELFRY_URL: url } })
 
   expect(refused.code).toBe(2)
-  expect(refused.stderr).toContain('does not listen on 0.0.0.0 without an API key')
+  expect(refused.stderr).toContain('does not listen on 0.0.0.0 without a valid admin key of the installation')
   expect(refused.stderr).toContain(`belfry key create --role admin --data-dir ${dataDir}`)
   expect(behind.code).toBe(2)
   expect(behind.stderr).toContain(
-    'behind a proxy (--public-url https://belfry.example.com) without an API key',
+    'behind a proxy (--public-url https://belfry.example.com) without a valid admin key of the installation',
   )
   expect(wrong).toMatchObject({ code: 2, stdout: '' })
   expect(wrong.stderr).toContain('--role: must be one of viewer, operator, editor, admin, worker')
   expect(both).toMatchObject({ code: 2 })
+  expect(tooWeak).toMatchObject({ code: 5, stdout: '' })
+  expect(tooWeak.stderr).toContain(`Create it first: belfry key create --role admin --data-dir ${dataDir}`)
   expect(created.code).toBe(0)
   expect(belfry.stdout).toContain('Ready. API key required.')
   expect(anonymous.code).toBe(4)

@@ -19,7 +19,7 @@ import { RefusedError } from '../client/problem.ts'
 import { DEFAULT_PROFILE, readProfiles } from '../client/profiles.ts'
 import { namingAll } from '../client/refusal.ts'
 import { configFrom } from '../config-flags.ts'
-import { openSharedDatabase } from '../database.ts'
+import { databaseFlags, openSharedDatabase } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { newKeyText } from './keys.ts'
 
@@ -73,7 +73,8 @@ const isSet = (variable: string): boolean => (process.env[variable] ?? '') !== '
 
 async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
   const key = await namingAll(HELP, async () => checked(wanted))
-  const { db, close } = await openSharedDatabase(configFrom({ ...flags }))
+  const config = configFrom({ ...flags })
+  const { db, close } = await openSharedDatabase(config)
   try {
     const project = key.project ?? null
     const [found] = project === null ? [] : await db.run(knownProjectByName(project))
@@ -86,7 +87,8 @@ async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
     const projectId = found?.id ?? null
     const part = `command line on ${hostname()}`
     const caller = { db, projectId: projectId ?? INSTALLATION_ID, actor: { kind: 'system', part } } as const
-    return await storeKey(caller, {
+    const others = { areThere: config.adminKey !== null, canBeMembers: config.oidcIssuer !== null }
+    const wish = {
       name: key.name,
       role: key.role,
       projectId,
@@ -95,9 +97,15 @@ async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
       limits: key.limits ? { ...NO_KEY_LIMITS, ...editFrom<KeyLimits>(key.limits) } : null,
       expiresAt: key.expiresAt == null ? null : instantMs(key.expiresAt),
       createdBy: part,
-    })
+    }
+    return await storeKey(caller, wish, others)
   } catch (error) {
-    throw error instanceof Refusal ? new CliError(error.message, `See ${HELP}`, EXIT.conflict) : error
+    if (!(error instanceof Refusal)) throw error
+    const hint =
+      error.code === 'no_admin_key'
+        ? `Create it first: belfry key create --role admin${databaseFlags(config)}`
+        : `See ${HELP}`
+    throw new CliError(error.message, hint, EXIT.conflict)
   } finally {
     await close()
   }

@@ -18,7 +18,7 @@ import { troubleOf } from '../../store/database/database-trouble.ts'
 import { MigrationError } from '../../store/schema/migrate.ts'
 import { createLogger, type Logger } from '../../telemetry/logger.ts'
 import { printBanner } from '../banner.ts'
-import { type OpenDatabase, openDatabase, shownPath, shownUrl } from '../database.ts'
+import { databaseFlags, type OpenDatabase, openDatabase, shownPath, shownUrl } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { startedByNpm } from '../npm.ts'
 import { findPortUser, isPortFree } from '../port-user.ts'
@@ -168,14 +168,13 @@ async function giveUpStarting(database: OpenDatabase): Promise<void> {
   process.exitCode = EXIT.interrupted
 }
 
-function describeOpenHost(error: unknown, { dataDir, databaseUrl }: Config): CliError | null {
+function describeOpenHost(error: unknown, config: Config): CliError | null {
   if (!(error instanceof OpenHostError)) return null
-  const where = databaseUrl !== null ? ' --database-url …' : dataDir === null ? '' : ` --data-dir ${dataDir}`
   const why =
     error.proxy === null
-      ? `Belfry does not listen on ${error.host} without an API key: anyone who can reach that address could use it.`
-      : `Belfry does not start behind a proxy (${error.proxy}) without an API key: anyone whom the proxy admits could use it.`
-  return new CliError(why, `Create the first key: belfry key create --role admin${where}`, EXIT.usage)
+      ? `Belfry does not listen on ${error.host} without a valid admin key of the installation: others can reach that address.`
+      : `Belfry does not start behind a proxy (${error.proxy}) without a valid admin key of the installation: others can reach it.`
+  return new CliError(why, `Create one: belfry key create --role admin${databaseFlags(config)}`, EXIT.usage)
 }
 
 /** Checks the certificate before anything is started, since a node with an invalid certificate cannot serve. */

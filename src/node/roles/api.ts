@@ -69,7 +69,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     isLoopback: isForThisMachine(config) && config.oidcIssuer === null,
   })
   const people = peopleOf(foundations)
-  if (!isForThisMachine(config) && !(await keys.hasKeys()))
+  if (!isForThisMachine(config) && !(await keys.hasAdmin({ canBeMembers: config.oidcIssuer !== null })))
     throw new OpenHostError(config.host, isLoopback(config.host) ? proxyOf(config) : null)
   const app = await createApp({
     facilities,

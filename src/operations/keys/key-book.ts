@@ -12,6 +12,7 @@ import { Loop } from '../../runtime/loop.ts'
 import type { Service } from '../../runtime/service.ts'
 import { ShortMemory } from '../../runtime/short-memory.ts'
 import {
+  anyAdmin,
   anyKey,
   findGoodKey,
   type GoodKeyRow,
@@ -119,6 +120,12 @@ export class KeyBook implements Service {
     const value = (await this.#options.db.run(anyKey())).length > 0
     this.#hasKeys = { value, readAt }
     return value
+  }
+
+  /** Returns whether somebody can administer the installation: with a valid key or, if people can sign in, as a member. */
+  async hasAdmin({ canBeMembers }: { canBeMembers: boolean }): Promise<boolean> {
+    const others = { areThere: this.#adminHash !== null, canBeMembers }
+    return (await this.#options.db.run(anyAdmin(others))).length > 0
   }
 
   /** Returns the key with the given text; null if it is not valid. */

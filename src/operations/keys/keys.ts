@@ -20,6 +20,7 @@ import {
   type KeyScope,
   listKeys,
   lockKey,
+  type OtherAdmins,
   readKey,
   revokeKey,
   rotateKey,
@@ -55,23 +56,31 @@ export async function createKey(context: Context, wanted: KeyToMake): Promise<Ap
   const { db, reach, clock, wakeUps, actor } = context
   const projectId = await projectFor(context, wanted.project)
   const allowed = reachWithin(reach, wanted, clock.now())
-  const made = await storeKey(context, { ...wanted, ...allowed, projectId, createdBy: nameOf(actor) })
+  // Only an open server has callers who are anonymous here. Others were given their rights by an admin.
+  const others = { areThere: actor.kind !== 'anonymous', canBeMembers: false }
+  const made = await storeKey(context, { ...wanted, ...allowed, projectId, createdBy: nameOf(actor) }, others)
   wakeUps.announceAccess()
   const scope = { ...scopeOf(context), ...(projectId === null ? {} : { projectId }) }
   return { ...(await theKey(db, scope, made.id)), ...made }
 }
 
-/** Stores a key without checking rights: the caller has checked them already. */
+/** Stores a key without checking rights: the caller has checked them already. The first key must be an admin of the installation. */
 export function storeKey(
   caller: Caller & Pick<Context, 'db'>,
   key: Omit<KeyToMake, 'project'> & { readonly projectId: string | null; readonly createdBy: string | null },
+  others: OtherAdmins,
 ): Promise<MadeKey> {
   const { text, ...secret } = newSecret()
   const id = uuidv7()
   return caller.db.transaction(async (tx) => {
     const { projectId, name } = key
     await refuseTooMany(tx, projectId, MAX_KEYS)
-    await tx.run(insertKey({ ...key, ...secret, id }))
+    const [stored] = await tx.run(insertKey({ ...key, ...secret, id }, others))
+    if (!stored)
+      throw new Refusal(
+        'no_admin_key',
+        'The first API key must have the role admin for all projects, and no queues (belfry key create --role admin): from then on the server requires a key, and only an admin can create others.',
+      )
     await recordChange(tx, caller, {
       action: 'key.create',
       projectId,

@@ -47,6 +47,24 @@ export const goodAmong = (ids: readonly string[]) => sql<{ id: string }>`
 /** Returns one row if any key exists, even a revoked or expired one. */
 export const anyKey = () => sql<{ id: string }>`select id from api_key limit 1`
 
+/** Who can administer the installation besides the valid keys in the table. */
+export interface OtherAdmins {
+  /** Somebody can, whatever is stored. */
+  readonly areThere: boolean
+  /** People can sign in, so members of the installation with the role admin count. */
+  readonly canBeMembers: boolean
+}
+
+/** Whether somebody can administer the installation. A key that is limited to queues cannot. */
+const isAdministered = ({ areThere, canBeMembers }: OtherAdmins) =>
+  part`(${areThere}::boolean
+    or exists (select from api_key k where k.project_id is null and k.role = 'admin' and k.queues is null and ${good})
+    or (${canBeMembers}::boolean and exists (select from member m where m.project_id is null and m.role = 'admin')))`
+
+/** Returns one row if somebody can administer the installation. */
+export const anyAdmin = (others: OtherAdmins) =>
+  sql<{ one: number }>`select 1 as one where ${isAdministered(others)}`
+
 /** Records when keys were last used; a later use that is already recorded stays. */
 export const noteUses = (uses: readonly { readonly id: string; readonly at: number }[]) => sql`
   update api_key k set last_used_at = to_timestamp(u.ms / 1000)
@@ -70,11 +88,16 @@ const texts = (values: readonly string[] | null) => values && list(values, (valu
 export const countGoodKeys = (projectId: string | null) => sql<{ count: number }>`
   select count(*)::integer as count from api_key k where k.project_id is not distinct from ${projectId}::uuid and ${good}`
 
-export const insertKey = (key: NewApiKey) => sql<{ createdAt: number }>`
+/**
+ * Inserts a key. No row if nobody could administer the installation then: the server requires a key as soon as there is one, so
+ * the first must be one that can create others.
+ */
+export const insertKey = (key: NewApiKey, others: OtherAdmins) => sql<{ createdAt: number }>`
   insert into api_key (id, project_id, name, role, hash, hint, queues, networks, created_by, expires_at, request_rate, min_period_ms, max_ahead_ms, max_payload_bytes)
-  values (${key.id}, ${key.projectId}, ${key.name}, ${key.role}, ${key.hash}, ${key.hint},
-          ${texts(key.queues)}::text[], ${texts(key.networks)}::text[]::cidr[], ${key.createdBy}, to_timestamp(${key.expiresAt}::float8 / 1000),
-          ${key.limits?.requestRate ?? null}, ${key.limits?.minPeriodMs ?? null}::bigint, ${key.limits?.maxAheadMs ?? null}::bigint, ${key.limits?.maxPayloadBytes ?? null}::integer)
+  select ${key.id}::uuid, ${key.projectId}::uuid, ${key.name}, ${key.role}, ${key.hash}::bytea, ${key.hint},
+         ${texts(key.queues)}::text[], ${texts(key.networks)}::text[]::cidr[], ${key.createdBy}, to_timestamp(${key.expiresAt}::float8 / 1000),
+         ${key.limits?.requestRate ?? null}::text, ${key.limits?.minPeriodMs ?? null}::bigint, ${key.limits?.maxAheadMs ?? null}::bigint, ${key.limits?.maxPayloadBytes ?? null}::integer
+  where (${key.projectId}::uuid is null and ${key.role} = 'admin' and ${texts(key.queues)}::text[] is null) or ${isAdministered(others)}
   returning created_at as "createdAt"`
 
 /** Which keys a caller may manage: those of a project and, with `withInstallation`, those of the installation. */
