@@ -1,4 +1,5 @@
 /** What a page of another site can do through the browser of somebody who runs Belfry: nothing. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { request as ask } from 'node:http'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
@@ -10,8 +11,12 @@ const database = await createTestDatabase()
 const { app, send } = await createTestApp(database, { allowedOrigins: [PROXY] })
 const node = await startTestNode(database, { roles: 'api', allowedOrigins: PROXY })
 
+interface Operation {
+  readonly responses: Record<string, unknown>
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+}
 interface Document {
-  readonly paths: Record<string, Record<string, { responses: Record<string, unknown> }>>
+  readonly paths: Record<string, Record<string, Operation>>
 }
 const { paths } = app.swagger() as unknown as Document
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -111,6 +116,38 @@ test('a page of an allowed origin can read responses, without cookies', async ()
     expect(headers).toMatchObject({ 'access-control-allow-origin': PROXY, vary: 'origin' })
     expect(headers).not.toHaveProperty('access-control-allow-credentials')
   }
+})
+
+/** Headers that only browsers themselves set. */
+const OF_BROWSERS = new Set([
+  ...['accept-encoding', 'access-control-request-method', 'content-length'],
+  ...['sec-fetch-site', 'transfer-encoding', 'user-agent'],
+])
+
+test('a page of an allowed origin can send every header that the API reads', async () => {
+  const documented = Object.values(paths)
+    .flatMap((path) => Object.values(path))
+    .flatMap(({ parameters = [] }) =>
+      parameters.flatMap(({ in: where, name }) => (where === 'header' ? name : [])),
+    )
+  const code = readdirSync('src/api', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .map((path) => readFileSync(`src/api/${path}`, 'utf8'))
+    .join('\n')
+  const read = [...code.matchAll(/headers\['([a-z-]+)'\]|_HEADER = '([a-z-]+)'/g)].map(
+    ([, a, b]) => a ?? b ?? '',
+  )
+  const needed = new Set(
+    [...documented, ...read, 'authorization', 'content-type'].map((name) => name.toLowerCase()),
+  )
+
+  const { headers } = await send('OPTIONS', '/v1/tasks', undefined, {
+    ...{ origin: PROXY, 'access-control-request-method': 'POST' },
+  })
+
+  const allowed = new Set(String(headers['access-control-allow-headers']).split(', '))
+  expect(needed).toContain('belfry-project')
+  expect([...needed].filter((name) => !allowed.has(name) && !OF_BROWSERS.has(name))).toEqual([])
 })
 
 test('a preflight request from an origin that is not allowed gets no CORS headers', async () => {

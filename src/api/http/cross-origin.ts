@@ -4,15 +4,28 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
+import { PROJECT_HEADER } from './authentication.ts'
+import { REASON_HEADER } from './reason.ts'
 
 /** How long a browser may cache the response to a preflight request. */
 const MAX_AGE_SECONDS = 600
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 /** Request headers that the API reads, beyond those that every page may send. */
-const REQUEST_HEADERS =
-  'authorization, belfry-reason, content-type, idempotency-key, if-match, last-event-id, traceparent'
+const REQUEST_HEADERS = [
+  'authorization',
+  PROJECT_HEADER,
+  REASON_HEADER,
+  'content-range',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'last-event-id',
+  'range',
+  'traceparent',
+].join(', ')
 /** Response headers that a page may read. */
-const ANSWER_HEADERS = 'etag, link, location, ratelimit, ratelimit-policy, retry-after, x-request-id'
+const ANSWER_HEADERS =
+  'content-range, etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, retry-after, x-request-id'
 /** Caches keep the files of the dashboard, so responses with them must not depend on the origin. */
 const ASSETS = /^\/assets\//
 
