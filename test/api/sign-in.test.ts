@@ -278,6 +278,17 @@ describe('a session', () => {
     expect((await browser.request('POST', '/auth/sign-out-everywhere')).body).toEqual({ sessions: 1 })
   })
 
+  test('of a key is recorded as ended by that key', async () => {
+    const { id, key } = await newKey('operator')
+    for (const path of ['/auth/sign-out', '/auth/sign-out-everywhere'])
+      await (await signedInWithKey(key)).request('POST', path)
+    await (await signedInWithKey(ADMIN_KEY)).request('POST', '/auth/sign-out')
+
+    const [last, ...before] = (await entries('session.end')).slice(0, 3)
+    expect(last.actor).toMatchObject({ kind: 'key', name: 'BELFRY_ADMIN_KEY' })
+    expect(before).toMatchObject(Array(2).fill({ actor: { kind: 'key', id, name: 'a operator' } }))
+  })
+
   test('is stored as a hash, and its cookie is HttpOnly and SameSite', async () => {
     const browser = new CookieClient(balancer.url)
     const answer = await browser.fetch('/auth/sign-in', {

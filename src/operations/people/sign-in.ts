@@ -61,15 +61,16 @@ export async function signInWithKey(
   await attempts.succeed(address)
   if (found.role === 'worker')
     throw new Refusal('forbidden', 'API keys with the role worker cannot sign in to the dashboard.')
-  const { id, name, role, projectId } = found
+  const holder = { personId: null, keyHash: hashOfKey(key) }
   return context.db.transaction((tx) =>
-    begin(tx, context, {
-      sessions,
-      holder: { personId: null, keyHash: hashOfKey(key) },
-      actor: { kind: 'key', id, name, role, projectId, address },
-    }),
+    begin(tx, context, { sessions, holder, actor: actorWith(found, address) }),
   )
 }
+
+const actorWith = ({ id, name, role, projectId }: GoodKey, address: string | null): Actor => ({
+  kind: 'key',
+  ...{ id, name, role, projectId, address },
+})
 
 const isUsableFrom = ({ networks }: GoodKey, address: string | null): boolean =>
   networks === null || (address !== null && isWithin(networks, address))
@@ -97,13 +98,17 @@ async function begin(
 
 const ofSession = (id: string) => ({ subject: { kind: 'session', id }, projectId: null }) as const
 
+/** The sessions, and the keys of their holders. */
+type Sessions = Pick<KeySignIn, 'keys' | 'sessions'>
+
 export async function signOut(
   context: Context,
-  sessions: SessionBook,
-  { id, personId }: SessionRow,
+  { keys, sessions }: Sessions,
+  session: SessionRow,
 ): Promise<void> {
+  const { id } = session
   await context.db.transaction(async (tx) => {
-    const actor = await actorOf(tx, context, personId)
+    const actor = await actorOf(tx, context, { keys, holder: session })
     if (await sessions.end(tx, id))
       await recordChange(tx, { ...context, actor }, { ...ofSession(id), action: 'session.end' })
   })
@@ -113,11 +118,11 @@ export async function signOut(
 /** Ends all sessions of the same person, or all that were begun with the same key. Returns how many there were. */
 export async function signOutEverywhere(
   context: Context,
-  sessions: SessionBook,
+  { keys, sessions }: Sessions,
   holder: Holder,
 ): Promise<number> {
   const ended = await context.db.transaction(async (tx) => {
-    const actor = await actorOf(tx, context, holder.personId)
+    const actor = await actorOf(tx, context, { keys, holder })
     const count = await sessions.endAll(tx, holder)
     if (count > 0)
       await recordChange(
@@ -131,8 +136,14 @@ export async function signOutEverywhere(
   return ended
 }
 
-/** Returns the person who signs out; the holder of a key is recorded by address only. */
-async function actorOf(tx: Queryable, context: Context, personId: string | null): Promise<Actor> {
+/** Returns the person or the key whose session ends; the caller, if the key has ended meanwhile. */
+async function actorOf(
+  tx: Queryable,
+  context: Context,
+  { keys, holder: { personId, keyHash } }: { keys: KeyBook; holder: Holder },
+): Promise<Actor> {
+  const key = keyHash === null ? null : await keys.findByHash(keyHash)
+  if (key) return actorWith(key, addressOf(context))
   const [person] = personId === null ? [] : await tx.run(findPerson(personId))
   if (!person) return context.actor
   return {

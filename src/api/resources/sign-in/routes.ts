@@ -152,7 +152,7 @@ export function signInRoutes(
 
   app.post('/auth/sign-out', { schema: out, config }, async (request, reply) => {
     const session = await sessionOf(request)
-    if (session) await signOut(request.context, sessions, session)
+    if (session) await signOut(request.context, { keys, sessions }, session)
     forget(request, reply)
     return reply.code(204).send(null)
   })
@@ -160,7 +160,7 @@ export function signInRoutes(
   app.post('/auth/sign-out-everywhere', { schema: everywhere, config }, async (request, reply) => {
     const session = await sessionOf(request)
     if (!session) throw new Refusal('unauthenticated', 'Your session has ended. Sign in again.')
-    const ended = await signOutEverywhere(request.context, sessions, session)
+    const ended = await signOutEverywhere(request.context, { keys, sessions }, session)
     forget(request, reply)
     return reply.send({ sessions: ended })
   })
