@@ -6,6 +6,7 @@ import {
   formatDuration,
   formatInstant,
   formatShare,
+  roughly,
 } from './time.ts'
 
 const NOW = Date.parse('2026-11-16T12:00:00Z')
@@ -52,6 +53,17 @@ test.each([
   [-61_000, '1 m 1 s ago'],
 ])('%d ms from now is %s', (ms, text) => {
   expect(formatDistance(NOW + ms, NOW)).toBe(text)
+})
+
+test.each([
+  [840, '840 ms'],
+  [59_999, '59 s'],
+  [3_599_000, '59 min'],
+  [86_399_000, '23 h'],
+  [200_000_000, '2 d'],
+  [-5, '0 ms'],
+])('%i ms are roughly %s', (ms, text) => {
+  expect(roughly(ms)).toBe(text)
 })
 
 test('counts have grouped digits, and a share is never rounded up to 100 percent', () => {
