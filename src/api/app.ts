@@ -1,7 +1,4 @@
-/** The HTTP application: routes, validation, documentation and the guards in front of them. */
-
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import fastifySwagger from '@fastify/swagger'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -19,10 +16,6 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { AttemptReports } from '../transport/attempt-reports.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
-import { attemptRoutes } from './compatible/attempt-routes.ts'
-import { jobRoutes } from './compatible/jobs-routes.ts'
-import { programRoutes } from './compatible/program-routes.ts'
-import { compatibleTaskRoutes } from './compatible/tasks-routes.ts'
 import { type Authenticator, authenticateRequests } from './http/authentication.ts'
 import { BODY_LIMIT, parseJsonBodies } from './http/body-parsing.ts'
 import { compressAnswers } from './http/compression.ts'
@@ -53,45 +46,9 @@ import { validatorCompiler } from './http/validation/compiler.ts'
 import { guardText } from './http/validation/text.ts'
 import type { DashboardFiles } from './pages/dashboard-files.ts'
 import { dashboardRoutes, showPages } from './pages/dashboard-routes.ts'
-import { describeRoute, documentation, finishDocument } from './pages/documentation.ts'
-import { documentationRoutes } from './pages/documentation-routes.ts'
-import { auditLogRoutes } from './resources/audit-log/routes.ts'
-import { backfillRoutes } from './resources/backfills/routes.ts'
-import { blackoutRoutes } from './resources/blackouts/routes.ts'
-import { deadLetterRoutes } from './resources/dead-letters/routes.ts'
-import { eventRoutes } from './resources/events/routes.ts'
-import { fileRoutes } from './resources/files/routes.ts'
-import { findingRoutes } from './resources/findings/routes.ts'
-import { healthRoutes } from './resources/health/routes.ts'
-import { idRoutes } from './resources/ids/routes.ts'
-import { keyRoutes } from './resources/keys/routes.ts'
-import { ledgerRoutes } from './resources/ledger/routes.ts'
-import { meRoutes } from './resources/me/routes.ts'
-import { memberRoutes } from './resources/members/routes.ts'
-import { clusterRoutes } from './resources/nodes/routes.ts'
-import { statsRoutes } from './resources/overview/routes.ts'
-import { peopleRoutes } from './resources/people/routes.ts'
-import { projectRoutes } from './resources/projects/routes.ts'
-import { queueRoutes } from './resources/queues/routes.ts'
-import { logRoutes } from './resources/runs/log-routes.ts'
-import { runRoutes } from './resources/runs/routes.ts'
-import { scheduleRoutes } from './resources/schedules/routes.ts'
-import { secretRoutes } from './resources/secrets/routes.ts'
-import { type Installation, serverRoutes } from './resources/server/routes.ts'
-import { type SignInOptions, signInRoutes } from './resources/sign-in/routes.ts'
-import { signingSecretRoutes } from './resources/signing-secrets/routes.ts'
-import { streamRoutes } from './resources/stream/routes.ts'
-import { subscriptionRoutes } from './resources/subscriptions/routes.ts'
-import { targetRoutes } from './resources/targets/routes.ts'
-import { bulkRoutes } from './resources/tasks/bulk-routes.ts'
-import { changeTaskRoutes } from './resources/tasks/change-routes.ts'
-import { createTaskRoutes } from './resources/tasks/create-routes.ts'
-import { readTaskRoutes } from './resources/tasks/read-routes.ts'
-import { taskRunRoutes } from './resources/tasks/run-routes.ts'
-import { versionRoutes } from './resources/versions/routes.ts'
-import { whyRoutes } from './resources/why/routes.ts'
-import { reportRoutes } from './resources/workers/report-routes.ts'
-import { workerRoutes } from './resources/workers/routes.ts'
+import type { Installation } from './resources/server/routes.ts'
+import type { SignInOptions } from './resources/sign-in/routes.ts'
+import { addRoutes } from './routes.ts'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -132,27 +89,21 @@ export interface AppOptions {
 /** Longer than any key or id, so that a parameter that is too long is rejected by its schema. */
 const MAX_PARAM_CHARACTERS = 8_192
 
-export async function createApp({
-  facilities,
-  callersDb,
-  keys,
-  people,
-  readiness,
-  remoteWorkers,
-  attemptReports,
-  tester,
-  log,
-  installation,
-  connections,
-  slowDatabaseMs,
-  certificate,
-  dashboard,
-}: AppOptions): Promise<App> {
-  const { publicUrl } = installation
-  const authenticators: readonly Authenticator[] = [
-    keyAuthenticator(keys),
-    sessionAuthenticator({ sessions: people.sessions, keys, publicUrl }),
-  ]
+export async function createApp(options: AppOptions): Promise<App> {
+  const { facilities, slowDatabaseMs, log } = options
+  const app = newApp(options)
+  const load = new DatabaseLoad({ db: facilities.db, slowMs: slowDatabaseMs, log })
+  guardRequests(app, options, load)
+  admitCallers(app, options)
+  handleBodies(app)
+  dashboardRoutes(app, options.dashboard)
+  await addRoutes(app, options, load)
+  await app.ready()
+  return app
+}
+
+/** An application without routes, on a server that limits its connections. */
+function newApp({ log, installation, connections, certificate }: AppOptions): App {
   const app: App = fastify({
     loggerInstance: quieter(log),
     logController: new LogController({ disableRequestLogging: true }),
@@ -174,7 +125,13 @@ export async function createApp({
     slowReaders.stop()
     slowSenders.stop()
   })
-  const load = new DatabaseLoad({ db: facilities.db, slowMs: slowDatabaseMs, log })
+  return app
+}
+
+/** What applies to every request, whoever sends it. The order is that in which requests pass it. */
+function guardRequests(app: App, options: AppOptions, load: DatabaseLoad): void {
+  const { facilities, installation, connections, slowDatabaseMs, certificate, dashboard } = options
+  const { loopbackOnly, publicUrl, allowedOrigins } = installation
   serializeAnswers(app)
   handleErrors(app)
   noteRefusedRequests(app, facilities.refusedRequests)
@@ -182,70 +139,34 @@ export async function createApp({
   shedLoad(app, load, { connections: facilities.db.maxConnections, slowMs: slowDatabaseMs })
   limitStreams(app, connections.maxStreams)
   parseJsonBodies(app)
-  ruleBrowsers(app, { isStrict: certificate !== null && !installation.loopbackOnly })
-  if (installation.loopbackOnly) guardHost(app, installation.publicUrl)
+  ruleBrowsers(app, { isStrict: certificate !== null && !loopbackOnly })
+  if (loopbackOnly) guardHost(app, publicUrl)
   guardLoops(app)
-  answerOtherOrigins(app, installation.allowedOrigins)
-  guardOrigin(app, { allowedOrigins: installation.allowedOrigins, publicUrl })
+  answerOtherOrigins(app, allowedOrigins)
+  guardOrigin(app, { allowedOrigins, publicUrl })
   showPages(app, dashboard)
+}
+
+/** Identifies the caller of each request, and applies the caller's limits. */
+function admitCallers(
+  app: App,
+  { facilities, callersDb, keys, people, remoteWorkers, installation, log }: AppOptions,
+): void {
+  const authenticators: readonly Authenticator[] = [
+    keyAuthenticator(keys),
+    sessionAuthenticator({ sessions: people.sessions, keys, publicUrl: installation.publicUrl }),
+  ]
   const projects = new ProjectBook({ db: callersDb, wakeUps: facilities.wakeUps })
   authenticateRequests(app, { facilities, keys, projects, authenticators, remoteWorkers })
   limitRequests(app, { quotas: new RequestQuotas({ db: callersDb, log }), projects })
+}
+
+/** Reads bodies of requests that were admitted, and finishes responses. */
+function handleBodies(app: App): void {
   takeLargeBodiesInTurn(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
   compressAnswers(app)
-  dashboardRoutes(app, dashboard)
-
-  await app.register(fastifySwagger, {
-    openapi: documentation(installation.version),
-    transform: describeRoute,
-    transformObject: finishDocument,
-  })
-  createTaskRoutes(app)
-  await app.register(async (scope) => bulkRoutes(scope as App))
-  readTaskRoutes(app)
-  changeTaskRoutes(app)
-  versionRoutes(app)
-  backfillRoutes(app)
-  taskRunRoutes(app)
-  ledgerRoutes(app)
-  whyRoutes(app)
-  runRoutes(app)
-  logRoutes(app, facilities, log)
-  idRoutes(app)
-  scheduleRoutes(app)
-  queueRoutes(app)
-  targetRoutes(app)
-  blackoutRoutes(app)
-  secretRoutes(app)
-  signingSecretRoutes(app)
-  fileRoutes(app, publicUrl)
-  clusterRoutes(app)
-  serverRoutes(app, { installation, keys, load })
-  statsRoutes(app)
-  projectRoutes(app)
-  keyRoutes(app)
-  meRoutes(app)
-  memberRoutes(app)
-  peopleRoutes(app, people.sessions)
-  signInRoutes(app, { ...people, db: facilities.db, keys, publicUrl })
-  findingRoutes(app)
-  auditLogRoutes(app)
-  streamRoutes(app, facilities, log)
-  workerRoutes(app, remoteWorkers)
-  await app.register(async (scope) => reportRoutes(scope as App, remoteWorkers))
-  eventRoutes(app, facilities, log)
-  subscriptionRoutes(app, tester)
-  deadLetterRoutes(app)
-  healthRoutes(app, readiness)
-  jobRoutes(app)
-  programRoutes(app, publicUrl)
-  attemptRoutes(app, attemptReports)
-  await app.register(async (scope) => compatibleTaskRoutes(scope as App))
-  await documentationRoutes(app)
-  await app.ready()
-  return app
 }
 
 /** Raises the level of Fastify's log: at level info it only repeats the startup banner. */
