@@ -25,8 +25,41 @@ export interface ApiRole {
 }
 
 export async function apiRole(foundations: Foundations, certificate: Certificate | null): Promise<ApiRole> {
-  const { config, connections, wakeUps, definitions, clock, log, facilities, ownPorts } = foundations
-  const remoteWorkers = new RemoteDesk({
+  const { config, connections, log, facilities, ownPorts } = foundations
+  const { host, port } = config
+  const callers = { keys: keysOf(foundations), people: peopleOf(foundations) }
+  if (
+    !isForThisMachine(config) &&
+    !(await callers.keys.hasAdmin({ canBeMembers: config.oidcIssuer !== null }))
+  )
+    throw new OpenHostError(host, isLoopback(host) ? proxyOf(config) : null)
+  const remoteWorkers = remoteWorkersOf(foundations)
+  const tester = testerOf(foundations)
+  const app = await createApp({
+    facilities,
+    callersDb: connections.callers,
+    ...callers,
+    readiness: foundations.readiness,
+    remoteWorkers,
+    attemptReports: attemptReportsOf(foundations),
+    tester,
+    log,
+    installation: installationOf(foundations),
+    connections: { ...config, maxConnections: foundations.files.apiConnections },
+    slowDatabaseMs: config.slowDatabaseMs,
+    certificate,
+    dashboard: readDashboard(foundations.dashboardDir),
+  })
+  const redriver = new Redriver({ facilities: { ...facilities, db: connections.delivery }, log })
+  const server = new HttpServer({ app, host, port, onListening: (actual) => ownPorts.add(actual) })
+  const { keys, people } = callers
+  const services = [foundations.refusedRequests, keys, people.sessions, remoteWorkers, tester, redriver]
+  return { services, server, keys }
+}
+
+function remoteWorkersOf(foundations: Foundations): RemoteDesk {
+  const { config, connections, wakeUps, definitions, clock, log, facilities } = foundations
+  return new RemoteDesk({
     db: connections.engine,
     callersDb: connections.callers,
     transportOn: (queryable) => new PostgresTransport(queryable),
@@ -45,21 +78,16 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     logs: foundations.logs,
     maxLogBytes: config.maxLogBytes,
   })
-  const attemptReports = new AttemptDesk({
-    db: connections.engine,
-    definitions,
-    wakeUps,
-    clock,
-    vault: foundations.vault,
-  })
-  const tester = new Tester({
-    clock,
-    userAgent: foundations.userAgent,
-    keys: foundations.signer,
-    http: foundations.http,
-    timeoutMs: Math.floor(foundations.subscriptionLeaseMs / 3),
-  })
-  const keys = new KeyBook({
+}
+
+const attemptReportsOf = ({ connections, definitions, wakeUps, clock, vault }: Foundations) =>
+  new AttemptDesk({ db: connections.engine, definitions, wakeUps, clock, vault })
+
+const testerOf = ({ clock, userAgent, signer, http, subscriptionLeaseMs }: Foundations) =>
+  new Tester({ clock, userAgent, keys: signer, http, timeoutMs: Math.floor(subscriptionLeaseMs / 3) })
+
+const keysOf = ({ config, connections, wakeUps, clock, log }: Foundations) =>
+  new KeyBook({
     db: connections.callers,
     wakeUps,
     clock,
@@ -68,39 +96,17 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     // Configuring a provider means that people must sign in.
     isLoopback: isForThisMachine(config) && config.oidcIssuer === null,
   })
-  const people = peopleOf(foundations)
-  if (!isForThisMachine(config) && !(await keys.hasAdmin({ canBeMembers: config.oidcIssuer !== null })))
-    throw new OpenHostError(config.host, isLoopback(config.host) ? proxyOf(config) : null)
-  const app = await createApp({
-    facilities,
-    callersDb: connections.callers,
-    keys,
-    people,
-    readiness: foundations.readiness,
-    remoteWorkers,
-    attemptReports,
-    tester,
-    log,
-    installation: {
-      version: foundations.version,
-      loopbackOnly: isLoopback(config.host),
-      publicUrl: config.publicUrl,
-      allowedOrigins: config.allowedOrigins,
-      trustedProxies: config.trustedProxies,
-      isEmbedded: foundations.isEmbedded,
-      databasePlace: foundations.databasePlace,
-    },
-    connections: { ...config, maxConnections: foundations.files.apiConnections },
-    slowDatabaseMs: config.slowDatabaseMs,
-    certificate,
-    dashboard: readDashboard(foundations.dashboardDir),
-  })
-  const redriver = new Redriver({ facilities: { ...facilities, db: connections.delivery }, log })
-  const { host, port } = config
-  const server = new HttpServer({ app, host, port, onListening: (actual) => ownPorts.add(actual) })
-  const services = [foundations.refusedRequests, keys, people.sessions, remoteWorkers, tester, redriver]
-  return { services, server, keys }
-}
+
+/** What the API says about this installation. */
+const installationOf = ({ config, version, isEmbedded, databasePlace }: Foundations) => ({
+  version,
+  loopbackOnly: isLoopback(config.host),
+  publicUrl: config.publicUrl,
+  allowedOrigins: config.allowedOrigins,
+  trustedProxies: config.trustedProxies,
+  isEmbedded,
+  databasePlace,
+})
 
 /** How people sign in: through the provider, if one is configured, and with keys. */
 function peopleOf({ config, connections, wakeUps, log }: Foundations) {

@@ -7,6 +7,7 @@ import { Programs } from '../../programs/programs.ts'
 import type { Config } from '../../runtime/config/settings.ts'
 import { mailSettingsOf } from '../../store/projects/projects.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
+import type { Executor } from '../../worker/executor.ts'
 import { createExecExecutor } from '../../worker/executors/exec.ts'
 import { createExecutors, type MailOptions } from '../../worker/executors/executors.ts'
 import { withSecrets } from '../../worker/executors/with-secrets.ts'
@@ -24,45 +25,46 @@ export interface WorkerRole {
 }
 
 export function workerRole(foundations: Foundations): WorkerRole {
-  const { id, config, connections, wakeUps, definitions, clock, log, signer } = foundations
-  const { userAgent, http, projectSettings, files, vault } = foundations
-  const { engine, delivery } = connections
-  const mail = mailOf(config)
-  const mailTarget = mail && smtpTargetOf(mail.server)
+  const { config, log, vault } = foundations
   const programs = new Programs({
     config,
     isLoopback: isLoopback(config.host),
     reachesPrivate: reachesPrivate(config),
     log,
   })
-  const executors = createExecutors({
-    exec: createExecExecutor({ db: engine, runner: () => programs.runner }),
-    // As many connections per target as calls, which are limited elsewhere.
-    http: { ...http, connectionsPerOrigin: files.maxCalls, idleConnections: files.idleConnections },
-    userAgent,
-    signer,
-    mail,
-    projectMail: {
-      settingsOf: async (projectId) => (await engine.run(mailSettingsOf(projectId)))[0],
-      vault,
-    },
-  })
-  const executor = withSecrets(executors, vault)
+  const { worker, targets } = workerOf(foundations, programs)
+  vault.onChange(() => worker.labelsChanged())
+  programs.onChange(
+    () =>
+      void vault
+        .offer(programs.labels)
+        .catch((error: unknown) => log.error({ err: error }, 'cannot store the labels of this node')),
+  )
+  return { programs, worker, targets, deliverer: delivererOf(foundations) }
+}
+
+/** The worker, and its exchange with other nodes about the targets it calls. */
+function workerOf(foundations: Foundations, programs: Programs): Pick<WorkerRole, 'worker' | 'targets'> {
+  const { id, config, connections, wakeUps, definitions, clock, log, logs } = foundations
+  const { projectSettings, files, vault } = foundations
+  const { engine: db } = connections
+  const mail = mailOf(config)
+  const mailTarget = mail && smtpTargetOf(mail.server)
   const book: TargetBook = new TargetBook({
     nodes: () => targets.workers,
     onOpen: (line) => worker.opened(line),
   })
-  const targets = new TargetExchange({ nodeId: id, db: engine, book, wakeUps, clock, log })
+  const targets = new TargetExchange({ nodeId: id, db, book, wakeUps, clock, log })
   const worker: Worker = new Worker({
     nodeId: id,
-    db: engine,
-    transport: new PostgresTransport(engine),
+    db,
+    transport: new PostgresTransport(db),
     wakeUps,
     definitions,
-    executor,
+    executor: executorOf(foundations, programs, mail),
     clock,
     log,
-    logs: foundations.logs,
+    logs,
     concurrency: config.concurrency,
     programs: programs.concurrency,
     maxCalls: files.maxCalls,
@@ -74,25 +76,42 @@ export function workerRole(foundations: Foundations): WorkerRole {
     cancelEveryMs: config.cancelEveryMs,
     graceMs: config.shutdownGraceMs,
   })
-  vault.onChange(() => worker.labelsChanged())
-  programs.onChange(
-    () =>
-      void vault
-        .offer(programs.labels)
-        .catch((error: unknown) => log.error({ err: error }, 'cannot store the labels of this node')),
-  )
-  const deliverer = new Deliverer({
-    db: delivery,
+  return { worker, targets }
+}
+
+/** Performs every action; secrets are filled in first. */
+function executorOf(
+  { connections, http, files, userAgent, signer, vault }: Foundations,
+  programs: Programs,
+  mail: MailOptions | null,
+): Executor {
+  const { engine: db } = connections
+  const executors = createExecutors({
+    exec: createExecExecutor({ db, runner: () => programs.runner }),
+    // As many connections per target as calls, which are limited elsewhere.
+    http: { ...http, connectionsPerOrigin: files.maxCalls, idleConnections: files.idleConnections },
+    userAgent,
+    signer,
+    mail,
+    projectMail: {
+      settingsOf: async (projectId) => (await db.run(mailSettingsOf(projectId)))[0],
+      vault,
+    },
+  })
+  return withSecrets(executors, vault)
+}
+
+const delivererOf = ({ connections, clock, log, userAgent, signer, vault, http, ...rest }: Foundations) =>
+  new Deliverer({
+    db: connections.delivery,
     clock,
     log,
     userAgent,
     keys: signer,
     canSign: () => vault.canSign,
     http,
-    leaseMs: foundations.subscriptionLeaseMs,
+    leaseMs: rest.subscriptionLeaseMs,
   })
-  return { programs, worker, targets, deliverer }
-}
 
 /** Returns the mail settings, which were validated when they were read. */
 function mailOf({ smtpUrl, smtpFrom }: Config): MailOptions | null {
