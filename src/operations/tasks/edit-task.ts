@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { fileIdsOf } from '../../core/action/action-files.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf } from '../../core/ids.ts'
-import { type Lane, laneOf } from '../../core/run/lane.ts'
+import { laneOf } from '../../core/run/lane.ts'
 import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { tokenlessDefinition } from '../../core/secret/slack-address.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
@@ -106,69 +106,30 @@ export async function redefine(
   const limits = await limitsOf(context)
   const note = { ...given, reason: given.reason ?? context.request?.reason ?? null }
   let key: string | null = null
-  let noteLane = () => {}
-  let isGateChanged = false
-  const store = async (tx: Queryable): Promise<{ due: number[]; lane: Lane | null }> => {
+  const work = withDeadlockRetry(db, async (tx) => {
     const locked = await lockLiving(tx, context, id)
     refuseOtherVersion(locked.version, expected)
     const now = Math.floor(clock.now())
     const task = await endOverdue(tx, locked, { projectId, now })
-    const change = await toBe(task, now, tx)
-    if (change === null) return { due: [], lane: null }
-    const { isRetimed, ...redefined } = change
-    const { definition } = redefined
-    const wait = await waitOf(tx, projectId, definition.action)
-    requireQueueOf(context, definition)
-    key = redefined.key
-    keepLimits(definition, limits, { now, isRetimed })
-    // A stored action is not checked again: the operator may have lowered the maxima since.
-    if (definition.action !== task.definition.action) refuseProgramLimits(definition, context)
-    if (limitsStorage(limits.project))
-      await admitEdit(tx, context, limits.project, { id, before: task.definition, after: definition })
-    const lane = laneOf(projectId, definition)
-    // Wakes runs that wait for the rate or the limit of the key, so that they need not wait until workers poll.
-    isGateChanged = !isDeepStrictEqual(lane.gate, laneOf(projectId, task.definition).gate)
-    const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }, now))
-    await tx.run(insertEdit(id, note))
-    if (task.definition.secrets || definition.secrets)
-      await tx.run(replaceSecretUses(projectId, { taskId: id, names: definition.secrets ?? [] }))
-    const { version, updatedAt } = replaced as { version: number; updatedAt: number }
-    const fileIds = fileIdsOf(definition.action)
-    if (fileIds.length + fileIdsOf(task.definition.action).length > 0)
-      await tx.run(replaceFileUses(projectId, { taskId: id, fileIds, version }))
-    await recordChange(tx, context, {
-      action: note.rollbackOf === null ? 'task.edit' : 'task.rollback',
-      subject: taskSubject({ id, ...redefined }),
-      before: { version: task.version },
-      after: { version },
-      reason: note.reason,
-    })
-    if (task.pausedAt !== null) {
-      const isWaiting = task.awaitsFiles || (await onceHeld(tx, task)) !== null
-      const isKept = isSameOnce(task.definition, definition)
-      const isSettled = isKept && task.isSettled
-      if (!isWaiting || !isKept) await recordPause(tx, { task, projectId, until: updatedAt })
-      if (isSettled) await tx.run(settleTask(id, task.nextOrdinal))
-      await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
-      const due = task.awaitsFiles
-        ? await goOnWaiting(tx, {
-            task: { ...task, definition, version, updatedAt, isSettled },
-            projectId,
-            wait,
-          })
-        : []
-      return { due, lane }
+    const redefined = await toBe(task, now, tx)
+    if (redefined === null) return UNCHANGED
+    const edit = {
+      context,
+      task,
+      redefined,
+      now,
+      wait: await waitOf(tx, projectId, redefined.definition.action),
     }
-    const made = { context, task, definition, version, projectId, now }
-    if (wait !== null) return { due: await beginWait(tx, made, wait), lane }
-    return { due: await (isRetimed ? reschedule(tx, made) : carryOver(tx, made)), lane }
-  }
-  const work = withDeadlockRetry(db, async (tx) => {
-    const { due, lane } = await store(tx)
-    if (lane) noteLane = await lanes.registerAfterRuns(tx, [lane])
-    return due
+    key = redefined.key
+    await admit(tx, edit, limits)
+    const stored = await store(tx, edit, note)
+    const due = await moveRows(tx, edit, stored)
+    const lane = laneOf(projectId, redefined.definition)
+    // Wakes runs that wait for the rate or the limit of the key, so that they need not wait until workers poll.
+    const isGateChanged = !isDeepStrictEqual(lane.gate, laneOf(projectId, task.definition).gate)
+    return { due, isGateChanged, noteLane: await lanes.registerAfterRuns(tx, [lane]) }
   })
-  const due = await work.catch((error: unknown) => {
+  const { due, isGateChanged, noteLane } = await work.catch((error: unknown) => {
     if (violatedConstraint(error) === 'task_by_key') throw keyInUse(key ?? '')
     throw error
   })
@@ -176,6 +137,93 @@ export async function redefine(
   if (isGateChanged) wakeUps.announceQueues()
   const shard = shardOf(id)
   wakeUps.announceDue(due.map((at) => ({ shard, at })))
+}
+
+/** What became of the queue and the rows of a task that stays as it is. */
+const UNCHANGED = { due: [], isGateChanged: false, noteLane: () => {} }
+
+/** An edit in its transaction. */
+interface Redefining {
+  readonly context: Context
+  /** The task before the edit. */
+  readonly task: changes.LockedTask
+  readonly redefined: Redefined
+  readonly now: number
+  /** What the task then waits for, in words; null if its files are there. */
+  readonly wait: string | null
+}
+
+/** Refuses an edit that the caller may not make or that exceeds a limit. */
+async function admit(
+  tx: Queryable,
+  { context, task, redefined, now }: Redefining,
+  limits: Awaited<ReturnType<typeof limitsOf>>,
+): Promise<void> {
+  const { definition, isRetimed } = redefined
+  requireQueueOf(context, definition)
+  keepLimits(definition, limits, { now, isRetimed })
+  // A stored action is not checked again: the operator may have lowered the maxima since.
+  if (definition.action !== task.definition.action) refuseProgramLimits(definition, context)
+  if (limitsStorage(limits.project))
+    await admitEdit(tx, context, limits.project, {
+      id: task.id,
+      before: task.definition,
+      after: definition,
+    })
+}
+
+interface Stored {
+  readonly version: number
+  readonly updatedAt: number
+}
+
+/** Stores the new version, what it refers to, and who made it. */
+async function store(
+  tx: Queryable,
+  { context, task, redefined, now }: Redefining,
+  note: EditNote,
+): Promise<Stored> {
+  const { projectId } = context
+  const { id } = task
+  const { definition } = redefined
+  const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }, now))
+  await tx.run(insertEdit(id, note))
+  if (task.definition.secrets || definition.secrets)
+    await tx.run(replaceSecretUses(projectId, { taskId: id, names: definition.secrets ?? [] }))
+  const { version, updatedAt } = replaced as Stored
+  const fileIds = fileIdsOf(definition.action)
+  if (fileIds.length + fileIdsOf(task.definition.action).length > 0)
+    await tx.run(replaceFileUses(projectId, { taskId: id, fileIds, version }))
+  await recordChange(tx, context, {
+    action: note.rollbackOf === null ? 'task.edit' : 'task.rollback',
+    subject: taskSubject({ id, ...redefined }),
+    before: { version: task.version },
+    after: { version },
+    reason: note.reason,
+  })
+  return { version, updatedAt }
+}
+
+/** Moves the rows of the task that are not due yet to the new version; returns when they are due. */
+async function moveRows(
+  tx: Queryable,
+  { context, task, redefined: { definition, isRetimed }, now, wait }: Redefining,
+  { version, updatedAt }: Stored,
+): Promise<number[]> {
+  const { projectId } = context
+  if (task.pausedAt !== null) {
+    const isWaiting = task.awaitsFiles || (await onceHeld(tx, task)) !== null
+    const isKept = isSameOnce(task.definition, definition)
+    const isSettled = isKept && task.isSettled
+    if (!isWaiting || !isKept) await recordPause(tx, { task, projectId, until: updatedAt })
+    if (isSettled) await tx.run(settleTask(task.id, task.nextOrdinal))
+    await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until: updatedAt }))
+    if (!task.awaitsFiles) return []
+    return goOnWaiting(tx, { task: { ...task, definition, version, updatedAt, isSettled }, projectId, wait })
+  }
+  const made = { context, task, definition, version, projectId, now }
+  if (wait !== null) return beginWait(tx, made, wait)
+  return isRetimed ? reschedule(tx, made) : carryOver(tx, made)
 }
 
 /** Updates a task that waited for files: it resumes if the files that it names now are there; otherwise it waits for those. */
