@@ -89,7 +89,7 @@ test('rows that start here and have a plain successor go together, all other dec
 
   expect(shape(grouped(withRoom(due, aWorker({ free: 9, ahead: 0 }))))).toEqual({
     start: ['one-off'],
-    follow: ['a', 'b'],
+    recurring: ['a', 'b'],
     each: ['last', 'missed', 'elsewhere'],
   })
 })

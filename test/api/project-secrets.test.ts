@@ -132,7 +132,7 @@ test('a trigger cannot make a run use secrets that its task does not use', async
   const refused = await send('POST', `/v1/tasks/${id}/trigger`, { action: { body: '{{secret.OTHER}}' } })
   const allowed = await send('POST', `/v1/tasks/${id}/trigger`, { action: { body: '{{secret.IN_BODY}}' } })
 
-  expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/action' }] } })
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/action/body' }] } })
   expect(allowed.status).toBe(201)
 })
 

@@ -138,7 +138,9 @@ test.each([
     async (ending: PlainEnding & Ending) => {
       const failed = { outcome: 'failed', output: null, error: null, retryAt: ending.endedAt } as const
       await db.run(retryRuns([{ ...ending, ...failed }]))
-      await db.run(sql`update agenda set state = 'running' where run_id = ${ending.runId}`)
+      await db.run(
+        sql`update agenda set state = 'running', worker_id = ${await aNode(db)} where run_id = ${ending.runId}`,
+      )
       await db.run(endRuns([{ ...ending, startedAt: ending.startedAt + 5_000 }]))
     },
   ],

@@ -64,7 +64,9 @@ const NAMING = {
   code: [
     'src/core/ledger/refusal-report.ts',
     'src/core/why/then.ts',
+    'src/scheduler/catch-up.ts',
     'src/scheduler/firing.ts',
+    'src/scheduler/scheduler.ts',
     'src/store/agenda/expiry.ts',
     'web/screens/task-form/test-input.ts',
   ],

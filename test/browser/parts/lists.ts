@@ -141,7 +141,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     await bar.getByText(/\d+ selected, all that match/).waitFor()
     const [selected] = ((await bar.textContent()) ?? '').split(' ')
     await bar.getByRole('button', { name: 'Pause…' }).click()
-    await page.getByRole('dialog').getByText('do not run until the task is resumed').waitFor()
+    await page.getByRole('dialog').getByText('do not run until they are resumed').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click()
     await page.getByText(`${selected} tasks paused.`).waitFor()
 
