@@ -135,6 +135,7 @@ test(
         ready: text('It uses the settings of the task.'),
       },
       { name: 'panel-pause', path: `${backup}?panel=pause`, ready: text('It has no active runs.') },
+      { name: 'panel-delete', path: `${backup}?panel=delete`, ready: text('This cannot be undone.') },
       { name: 'panel-skip', path: `${backup}?panel=skip`, ready: text('The first occurrence that runs is') },
       { name: 'panel-backfill', path: `${backup}?panel=backfill`, ready: text('for 1 occurrence') },
       {
@@ -154,6 +155,14 @@ test(
       { name: 'panel-subscription', path: '/settings/subscriptions?panel=new', ready: text('Subscribe') },
       { name: 'overview-day', path: '/?range=24h', ready: heading('Lateness, last 24 hours') },
       { name: 'edit', path: `${backup}/edit`, ready: text('Every day at 02:30') },
+      {
+        name: 'edit-changed',
+        path: `${backup}/edit`,
+        ready: async (page) => {
+          await page.getByLabel('Attempt timeout').fill('30s')
+          await page.getByLabel('Reason').fill('the server answers faster')
+        },
+      },
       { name: 'new-copy', path: `/tasks/new?from=${ids['sync crm']}`, ready: heading('New task') },
       { name: 'targets', path: '/targets', ready: text(sink.url) },
       { name: 'target', path: `/targets/${encodeURIComponent(sink.url)}`, ready: heading('By node') },

@@ -25,6 +25,6 @@ export const backfillPreviewQuery = (taskId: string, input: BackfillInput | null
   })
 
 export const beginBackfill = (taskId: string, input: BackfillInput): Promise<Backfill> =>
-  post(`/v1/tasks/${taskId}/backfill`, input, { 'idempotency-key': crypto.randomUUID() })
+  post(`/v1/tasks/${taskId}/backfill`, input, { headers: { 'idempotency-key': crypto.randomUUID() } })
 
 export const cancelBackfill = (id: string): Promise<Backfill> => post(`/v1/backfills/${id}/cancel`)

@@ -1,6 +1,7 @@
 /** Sends requests to the server. Every failure, including those of the network, is an `ApiError` with a problem document. */
 import { serverNow, setServerNow } from '../time/clock.ts'
 import { projectHeader } from './chosen-project.ts'
+import { reasonHeader } from './reason.ts'
 import { goToSignIn } from './signed-out.ts'
 import type { FieldProblem, Problem } from './wire.ts'
 
@@ -32,14 +33,20 @@ export interface Answer<T> {
   readonly etag: string | null
 }
 
-export interface RequestOptions {
+/** Options of a request that changes something. */
+export interface ChangeOptions {
+  /** The reason for the change, which the audit log records. */
+  readonly reason?: string
+}
+
+export interface RequestOptions extends ChangeOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }
 
 export async function ask<T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> {
-  const { body, headers = {}, signal } = options
+  const { body, headers = {}, reason, signal } = options
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   let answer: Response
   try {
@@ -49,6 +56,7 @@ export async function ask<T>(method: string, path: string, options: RequestOptio
         accept: 'application/json',
         ...projectHeader(path),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...reasonHeader(reason),
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -73,10 +81,12 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await ask<T>('GET', path, signal ? { signal } : {})).data
 }
 
-export async function post<T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> {
-  return (
-    await ask<T>('POST', path, { ...(body === undefined ? {} : { body }), ...(headers ? { headers } : {}) })
-  ).data
+export async function post<T>(
+  path: string,
+  body?: unknown,
+  options?: Pick<RequestOptions, 'headers' | 'reason'>,
+): Promise<T> {
+  return (await ask<T>('POST', path, { ...(body === undefined ? {} : { body }), ...options })).data
 }
 
 /** The Date header has a precision of whole seconds, so the local estimate is corrected only if it is off by more than this. */

@@ -1,6 +1,6 @@
 /** Dead letters: permanently failed runs that were neither run again nor dismissed. */
 import { queryOptions } from '@tanstack/react-query'
-import { get, post, queryOf } from './client.ts'
+import { type ChangeOptions, get, post, queryOf } from './client.ts'
 import { inPages } from './pages.ts'
 import type {
   DeadLetter,
@@ -49,16 +49,16 @@ export const forecastQuery = (filter: LetterFilter) =>
     queryFn: () => post<RedriveForecast>('/v1/dead-letters/redrive', { filter, dryRun: true }),
   })
 
-export const redrive = (filter: LetterFilter, rate?: number): Promise<Redrive> =>
-  post('/v1/dead-letters/redrive', { filter, ...(rate === undefined ? {} : { rate }) })
+export const redrive = (filter: LetterFilter, rate: number, options?: ChangeOptions): Promise<Redrive> =>
+  post('/v1/dead-letters/redrive', { filter, rate }, options)
 
 export const cancelRedrive = (id: string): Promise<Redrive> => post(`/v1/dead-letters/redrives/${id}/cancel`)
 
 /** Dismisses all that match; each request dismisses one batch and reports whether more remain. */
-export async function dismiss(filter: LetterFilter): Promise<number> {
+export async function dismiss(filter: LetterFilter, options?: ChangeOptions): Promise<number> {
   let count = 0
   for (;;) {
-    const done = await post<Dismissed>('/v1/dead-letters/dismiss', { filter })
+    const done = await post<Dismissed>('/v1/dead-letters/dismiss', { filter }, options)
     count += done.count
     if (done.isComplete || done.count === 0) return count
   }

@@ -1,7 +1,7 @@
 /** The keys that secrets of all projects are encrypted with: fingerprints, never a key. */
 import { queryOptions } from '@tanstack/react-query'
 import type { EncryptionKeys, KeyRotation } from '../../src/api/resources/secrets/schemas.ts'
-import { get, post } from './client.ts'
+import { type ChangeOptions, get, post } from './client.ts'
 
 export type { EncryptionKeys, KeyRotation }
 
@@ -16,4 +16,5 @@ export const encryptionKeysQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 })
 
-export const rotateEncryptionKey = (): Promise<KeyRotation> => post(ROTATE_PATH)
+export const rotateEncryptionKey = (options?: ChangeOptions): Promise<KeyRotation> =>
+  post(ROTATE_PATH, undefined, options)

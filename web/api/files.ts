@@ -1,7 +1,7 @@
 /** Files: programs and other content that tasks use. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { projectHeader } from './chosen-project.ts'
-import { ApiError, ask, get, post, queryOf } from './client.ts'
+import { ApiError, ask, type ChangeOptions, get, post, queryOf } from './client.ts'
 import type { CreatedFile, FileInUse, Page, Problem, StoredFile } from './wire.ts'
 
 const FILE_PAGE_SIZE = 100
@@ -35,8 +35,8 @@ export const fileQuery = (id: string) =>
     queryFn: ({ signal }) => get<FileInUse>(`/v1/files/${encodeURIComponent(id)}`, signal),
   })
 
-export const deleteFile = (id: string): Promise<unknown> =>
-  ask('DELETE', `/v1/files/${encodeURIComponent(id)}`)
+export const deleteFile = (id: string, options?: ChangeOptions): Promise<unknown> =>
+  ask('DELETE', `/v1/files/${encodeURIComponent(id)}`, options)
 
 /** Downloads the content under the file's name. A plain link could not send the project header. */
 export async function downloadFile({ id, name }: Pick<StoredFile, 'id' | 'name'>): Promise<void> {

@@ -2,7 +2,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Member, MemberInput } from '../../src/api/resources/members/schemas.ts'
 import type { Person } from '../../src/api/resources/people/schemas.ts'
-import { ask, get, post } from './client.ts'
+import { ask, type ChangeOptions, get, post } from './client.ts'
 import { inPages } from './pages.ts'
 
 export type { Member, MemberInput, Person }
@@ -22,11 +22,15 @@ export const membersQuery = (scope: MemberScope) =>
       (await get<{ items: readonly Member[] }>(MEMBER_PATHS[scope], signal)).items,
   })
 
-export const setMember = (scope: MemberScope, input: MemberInput): Promise<Member> =>
-  post(MEMBER_PATHS[scope], input)
+export const setMember = (scope: MemberScope, input: MemberInput, options?: ChangeOptions): Promise<Member> =>
+  post(MEMBER_PATHS[scope], input, options)
 
-export const removeMember = async (scope: MemberScope, id: string): Promise<void> => {
-  await ask('DELETE', `${MEMBER_PATHS[scope]}/${id}`)
+export const removeMember = async (
+  scope: MemberScope,
+  id: string,
+  options?: ChangeOptions,
+): Promise<void> => {
+  await ask('DELETE', `${MEMBER_PATHS[scope]}/${id}`, options)
 }
 
 const PAGE_SIZE = 50
@@ -34,5 +38,5 @@ const PAGE_SIZE = 50
 export const peopleQuery = inPages<Person>({ queryKey: ['people'], path: '/v1/people', limit: PAGE_SIZE })
 
 /** Ends all sessions of a person and returns how many there were. */
-export const signOutPerson = (id: string): Promise<{ readonly sessions: number }> =>
-  post(`/v1/people/${id}/sign-out`)
+export const signOutPerson = (id: string, options?: ChangeOptions): Promise<{ readonly sessions: number }> =>
+  post(`/v1/people/${id}/sign-out`, undefined, options)

@@ -1,6 +1,6 @@
 /** The projects in which the signed-in user has a role. */
 import { queryOptions } from '@tanstack/react-query'
-import { ask, get, post, queryOf } from './client.ts'
+import { ask, type ChangeOptions, get, post, queryOf } from './client.ts'
 import { inPages } from './pages.ts'
 import type { Page, Project } from './wire.ts'
 
@@ -26,10 +26,11 @@ export const projectPages = (isArchived: boolean, q?: string) =>
     limit: PAGE_SIZE,
   })
 
-export const createProject = (name: string): Promise<Project> => post(PATH, { name })
+export const createProject = (name: string, options?: ChangeOptions): Promise<Project> =>
+  post(PATH, { name }, options)
 
-export const archiveProject = async (name: string): Promise<void> => {
-  await ask('DELETE', `${PATH}/${name}`)
+export const archiveProject = async (name: string, options?: ChangeOptions): Promise<void> => {
+  await ask('DELETE', `${PATH}/${name}`, options)
 }
 
 export const restoreProject = (name: string): Promise<Project> => post(`${PATH}/${name}/restore`, {})

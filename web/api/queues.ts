@@ -1,6 +1,6 @@
 /** Queues: where due runs wait for a worker. */
 import { queryOptions } from '@tanstack/react-query'
-import { ask, get, post } from './client.ts'
+import { ask, type ChangeOptions, get, post } from './client.ts'
 import { inPages } from './pages.ts'
 import { queryClient } from './query-client.ts'
 import type { Queue, QueueEdit, Run } from './wire.ts'
@@ -29,8 +29,8 @@ export const pauseQueue = async (name: string): Promise<void> => keep(await post
 export const resumeQueue = async (name: string): Promise<void> =>
   keep(await post(pathOfQueue(name, '/resume')))
 
-export const editQueue = async (name: string, body: QueueEdit): Promise<void> =>
-  keep((await ask<Queue>('PATCH', pathOfQueue(name), { body })).data)
+export const editQueue = async (name: string, body: QueueEdit, options?: ChangeOptions): Promise<void> =>
+  keep((await ask<Queue>('PATCH', pathOfQueue(name), { body, ...options })).data)
 
 /** Shows the answer at once; lists are refetched. */
 function keep(queue: Queue): void {

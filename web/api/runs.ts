@@ -1,6 +1,6 @@
 /** Runs of tasks. */
 import { queryOptions } from '@tanstack/react-query'
-import { get, post } from './client.ts'
+import { type ChangeOptions, get, post } from './client.ts'
 import { inPages } from './pages.ts'
 import type { Run, RunState, RunWithAttempts, TriggerInput } from './wire.ts'
 
@@ -43,14 +43,21 @@ export const runQuery = (id: string) =>
   })
 
 /** Runs a task now, with optional overrides for this run. */
-export const triggerTask = (taskId: string, otherwise?: TriggerInput): Promise<Run> =>
-  post(`/v1/tasks/${taskId}/trigger`, otherwise, { 'idempotency-key': crypto.randomUUID() })
+export const triggerTask = (
+  taskId: string,
+  otherwise?: TriggerInput,
+  options?: ChangeOptions,
+): Promise<Run> => post(`/v1/tasks/${taskId}/trigger`, otherwise, { headers: onlyOnce(), ...options })
 
 /** Creates a new run that repeats an ended one. */
 export const retryRun = (id: string): Promise<Run> =>
-  post(`/v1/runs/${id}/retry`, undefined, { 'idempotency-key': crypto.randomUUID() })
+  post(`/v1/runs/${id}/retry`, undefined, { headers: onlyOnce() })
 
-export const cancelRun = (id: string): Promise<RunWithAttempts> => post(`/v1/runs/${id}/cancel`)
+/** A request that is repeated with the same key starts no second run. */
+const onlyOnce = () => ({ 'idempotency-key': crypto.randomUUID() })
+
+export const cancelRun = (id: string, options?: ChangeOptions): Promise<RunWithAttempts> =>
+  post(`/v1/runs/${id}/cancel`, undefined, options)
 
 /** Whether a run has not ended yet. */
 export const isOpen = ({ state }: Pick<Run, 'state'>): boolean =>

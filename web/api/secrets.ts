@@ -1,6 +1,6 @@
 /** Secrets of the project: their names. Nothing here ever reads a value. */
 import type { Secret } from '../../src/api/resources/secrets/schemas.ts'
-import { ask } from './client.ts'
+import { ask, type ChangeOptions } from './client.ts'
 import { inPages } from './pages.ts'
 
 export type { Secret }
@@ -13,9 +13,11 @@ export const secretsQuery = inPages<Secret>({
   limit: PAGE_SIZE,
 })
 
-export const setSecret = async (name: string, value: string): Promise<Secret> =>
-  (await ask<Secret>('PUT', `/v1/secrets/${encodeURIComponent(name)}`, { body: { value } })).data
+const pathOf = (name: string): string => `/v1/secrets/${encodeURIComponent(name)}`
 
-export const deleteSecret = async (name: string): Promise<void> => {
-  await ask('DELETE', `/v1/secrets/${encodeURIComponent(name)}`)
+export const setSecret = async (name: string, value: string, options?: ChangeOptions): Promise<Secret> =>
+  (await ask<Secret>('PUT', pathOf(name), { body: { value }, ...options })).data
+
+export const deleteSecret = async (name: string, options?: ChangeOptions): Promise<void> => {
+  await ask('DELETE', pathOf(name), options)
 }

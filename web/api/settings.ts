@@ -1,6 +1,6 @@
 /** Settings of a whole project: limits, blackouts, subscriptions. */
 import { queryOptions } from '@tanstack/react-query'
-import { ask, get, post } from './client.ts'
+import { ask, type ChangeOptions, get, post } from './client.ts'
 import { meQuery, shownProject } from './me.ts'
 import { inPages } from './pages.ts'
 import { queryClient } from './query-client.ts'
@@ -22,8 +22,8 @@ export const projectQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 })
 
-export const editProject = async (edit: ProjectEdit): Promise<Project> =>
-  (await ask<Project>('PATCH', await projectPath(), { body: edit })).data
+export const editProject = async (edit: ProjectEdit, options?: ChangeOptions): Promise<Project> =>
+  (await ask<Project>('PATCH', await projectPath(), { body: edit, ...options })).data
 
 /** The API path of the shown project. */
 async function projectPath(): Promise<string> {
@@ -37,10 +37,11 @@ export const blackoutsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 })
 
-export const createBlackout = (input: BlackoutInput): Promise<Blackout> => post('/v1/blackouts', input)
+export const createBlackout = (input: BlackoutInput, options?: ChangeOptions): Promise<Blackout> =>
+  post('/v1/blackouts', input, options)
 
-export const deleteBlackout = async (id: string): Promise<void> => {
-  await ask('DELETE', `/v1/blackouts/${id}`)
+export const deleteBlackout = async (id: string, options?: ChangeOptions): Promise<void> => {
+  await ask('DELETE', `/v1/blackouts/${id}`, options)
 }
 
 export const subscriptionsQuery = {
@@ -51,11 +52,12 @@ export const subscriptionsQuery = {
 /** The answer is the only one that contains the signing secret. */
 export const createSubscription = (
   input: SubscriptionInput,
-): Promise<Subscription & { readonly secret: string }> => post('/v1/subscriptions', input)
+  options?: ChangeOptions,
+): Promise<Subscription & { readonly secret: string }> => post('/v1/subscriptions', input, options)
 
 export const resumeSubscription = (id: string): Promise<Subscription> =>
   post(`/v1/subscriptions/${id}/resume`, {})
 
-export const deleteSubscription = async (id: string): Promise<void> => {
-  await ask('DELETE', `/v1/subscriptions/${id}`)
+export const deleteSubscription = async (id: string, options?: ChangeOptions): Promise<void> => {
+  await ask('DELETE', `/v1/subscriptions/${id}`, options)
 }

@@ -1,7 +1,7 @@
 /** Secrets that requests of the project are signed with. Their values are shown once, when they are made. */
 import { queryOptions } from '@tanstack/react-query'
 import type { NewSigningSecret, SigningSecret } from '../../src/api/resources/signing-secrets/schemas.ts'
-import { ask, get, post } from './client.ts'
+import { ask, type ChangeOptions, get, post } from './client.ts'
 
 export type { SigningSecret }
 
@@ -21,13 +21,16 @@ export interface SigningSecretInput {
   readonly origin?: string
 }
 
-export const createSigningSecret = (input: SigningSecretInput): Promise<NewSigningSecret> =>
-  post(SIGNING_SECRETS_PATH, input)
+export const createSigningSecret = (
+  input: SigningSecretInput,
+  options?: ChangeOptions,
+): Promise<NewSigningSecret> => post(SIGNING_SECRETS_PATH, input, options)
 
 export const rotateSigningSecret = (
   input: SigningSecretInput & { readonly keepOldFor?: string },
-): Promise<NewSigningSecret> => post(`${SIGNING_SECRETS_PATH}/rotate`, input)
+  options?: ChangeOptions,
+): Promise<NewSigningSecret> => post(`${SIGNING_SECRETS_PATH}/rotate`, input, options)
 
-export const revokeSigningSecret = async (id: string): Promise<void> => {
-  await ask('DELETE', `${SIGNING_SECRETS_PATH}/${id}`)
+export const revokeSigningSecret = async (id: string, options?: ChangeOptions): Promise<void> => {
+  await ask('DELETE', `${SIGNING_SECRETS_PATH}/${id}`, options)
 }

@@ -1,6 +1,6 @@
 /** Targets: the servers that tasks call. */
 import { queryOptions } from '@tanstack/react-query'
-import { ask, get, post } from './client.ts'
+import { ask, type ChangeOptions, get, post } from './client.ts'
 import { inPages } from './pages.ts'
 import type { Target, TargetEdit, TargetState } from './wire.ts'
 
@@ -40,5 +40,8 @@ export const pauseTarget = (target: string, body?: { reason?: string }): Promise
 
 export const resumeTarget = (target: string): Promise<Target> => post(pathOfTarget(target, '/resume'))
 
-export const editTarget = async (target: string, body: TargetEdit): Promise<Target> =>
-  (await ask<Target>('PATCH', pathOfTarget(target), { body })).data
+export const editTarget = async (
+  target: string,
+  body: TargetEdit,
+  options?: ChangeOptions,
+): Promise<Target> => (await ask<Target>('PATCH', pathOfTarget(target), { body, ...options })).data

@@ -1,7 +1,7 @@
 /** Tasks: reading and changing them. */
 import { queryOptions } from '@tanstack/react-query'
 import { projectHeader } from './chosen-project.ts'
-import { type Answer, ask, get, post, queryOf } from './client.ts'
+import { type Answer, ask, type ChangeOptions, get, post, queryOf } from './client.ts'
 import { inPages } from './pages.ts'
 import type {
   ActionType,
@@ -120,11 +120,15 @@ export const previewQuery = (input: PreviewInput | null) =>
 
 /** Requests with the same key create the task only once. */
 export const createTask = (input: TaskInput, key: string = crypto.randomUUID()): Promise<Task> =>
-  post('/v1/tasks', input, { 'idempotency-key': key })
+  post('/v1/tasks', input, { headers: { 'idempotency-key': key } })
 
 /** Changes a task if it is still at the version that the user saw; otherwise the server answers 412. */
-export const editTask = (id: string, edit: Partial<TaskInput>, version: number): Promise<Answer<Task>> =>
-  ask('PATCH', `/v1/tasks/${id}`, { body: edit, headers: { 'if-match': `"${version}"` } })
+export const editTask = (
+  id: string,
+  edit: Partial<TaskInput>,
+  { version, ...options }: ChangeOptions & { readonly version: number },
+): Promise<Answer<Task>> =>
+  ask('PATCH', `/v1/tasks/${id}`, { body: edit, headers: { 'if-match': `"${version}"` }, ...options })
 
 /** Reason and end of a pause. Without an end the task stays paused until it is resumed. */
 export interface Pause {
@@ -133,7 +137,8 @@ export interface Pause {
 }
 
 export const pauseTask = (id: string, pause?: Pause): Promise<Task> => post(`/v1/tasks/${id}/pause`, pause)
-export const resumeTask = (id: string): Promise<Task> => post(`/v1/tasks/${id}/resume`)
+export const resumeTask = (id: string, body?: Pick<Pause, 'reason'>): Promise<Task> =>
+  post(`/v1/tasks/${id}/resume`, body)
 
 /** How many of the next occurrences to skip, and why. */
 export interface SkipNext {
@@ -142,10 +147,10 @@ export interface SkipNext {
 }
 
 export const skipNext = (id: string, skip: SkipNext): Promise<Task> => post(`/v1/tasks/${id}/skip-next`, skip)
-export const unskip = async (id: string): Promise<Task> =>
-  (await ask<Task>('DELETE', `/v1/tasks/${id}/skip-next`)).data
-export const deleteTask = async (id: string): Promise<void> => {
-  await ask('DELETE', `/v1/tasks/${id}`)
+export const unskip = async (id: string, options?: ChangeOptions): Promise<Task> =>
+  (await ask<Task>('DELETE', `/v1/tasks/${id}/skip-next`, options)).data
+export const deleteTask = async (id: string, options?: ChangeOptions): Promise<void> => {
+  await ask('DELETE', `/v1/tasks/${id}`, options)
 }
 
 /** Deletes a task while the page is being closed: `keepalive` lets the browser send the request without waiting for the answer. */

@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { chosenProject } from '../api/chosen-project.ts'
-import { ApiError } from '../api/client.ts'
+import { ApiError, type ChangeOptions } from '../api/client.ts'
 import classes from './act-dialog.module.css'
 import { CopyButton } from './copy.tsx'
 import { curlOf, type TwinRequest } from './curl.ts'
@@ -12,12 +12,17 @@ import { FieldProblems } from './field-problems.ts'
 import { Found } from './found.tsx'
 import type { KeptFields } from './kept.ts'
 import { CodeBlock } from './panel.tsx'
+import { quote } from './shell.ts'
+import { ReasonField, type ReasonFieldProps } from './text-field.tsx'
+import { given } from './typed.ts'
 
 interface ActDialogProps {
   readonly title: string
   readonly size?: string
   /** Fields for the options, if there are any. */
   readonly children?: ReactNode
+  /** The field for the reason, if the body of the request contains it. Otherwise the dialog keeps it and passes it to `act`. */
+  readonly reason?: ReasonFieldProps
   /** Keeps unsaved fields until the action is performed or cancelled. */
   readonly kept?: Pick<KeptFields<unknown>, 'isFound' | 'startOver' | 'forget'>
   /** The consequences, one line each. */
@@ -30,7 +35,7 @@ interface ActDialogProps {
   readonly isReady?: boolean
   /** Label of the button that cancels. */
   readonly keep?: string
-  readonly act: () => Promise<unknown>
+  readonly act: (options: ChangeOptions) => Promise<unknown>
   readonly onClose: () => void
 }
 
@@ -41,18 +46,27 @@ function inProject(command: string): string {
   return project === null || isSaid ? command : `${command} --project ${project}`
 }
 
+/** Every command takes the reason for its change. */
+function withReason(command: string, reason: string): string {
+  const text = reason.trim()
+  return text === '' ? command : `${command} --reason ${quote(text)}`
+}
+
 export function ActDialog(props: ActDialogProps) {
   const { title, size = 'lg', children, kept, effects, twin, button } = props
   const { isHarmful = false, isReady = true } = props
   const [error, setError] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
+  const [reason, setReason] = useState('')
+  const reasonField = props.reason ?? { value: reason, onText: setReason }
+  const options = props.reason ? {} : given('reason', reason)
   const go = async (event: FormEvent) => {
     event.preventDefault()
     if (!isReady || isBusy) return
     setBusy(true)
     setError(null)
     try {
-      await props.act()
+      await props.act(options)
       kept?.forget()
     } catch (failure) {
       setError(failure)
@@ -63,13 +77,15 @@ export function ActDialog(props: ActDialogProps) {
     kept?.forget()
     props.onClose()
   }
-  const command = props.command && inProject(props.command)
-  const text = [command, curlOf(twin)].filter((line) => line !== undefined).join('\n\n')
   return (
     <Dialog title={title} size={size} onClose={close}>
       <form className={classes.body} onSubmit={(event) => void go(event)} noValidate>
         {kept?.isFound && <Found onStartOver={kept.startOver} />}
-        <FieldProblems value={error instanceof ApiError ? error.fields : []}>{children}</FieldProblems>
+        <FieldProblems value={error instanceof ApiError ? error.fields : []}>
+          {reasonField.isFirst && <ReasonField {...reasonField} />}
+          {children}
+          {!reasonField.isFirst && <ReasonField {...reasonField} />}
+        </FieldProblems>
         <section className={classes.effects} aria-label="Effects" aria-live="polite">
           <ul>
             {effects.map((effect, index) => (
@@ -78,16 +94,17 @@ export function ActDialog(props: ActDialogProps) {
             ))}
           </ul>
         </section>
-        <details>
-          <summary className={classes.summary}>Equivalent commands</summary>
-          <div className={classes.twin}>
-            <CodeBlock label="Equivalent commands" text={text} />
-            <CopyButton text={text} />
-          </div>
-        </details>
+        <Twins
+          command={props.command && withReason(inProject(props.command), reasonField.value)}
+          request={{ ...twin, ...options }}
+        />
         {error !== null && <Failure error={error} />}
         <div className={classes.buttons}>
-          <Button variant="default" onClick={close} {...(children ? {} : { 'data-autofocus': true })}>
+          <Button
+            variant="default"
+            onClick={close}
+            {...(children || reasonField.isFirst ? {} : { 'data-autofocus': true })}
+          >
             {props.keep ?? 'Cancel'}
           </Button>
           <Button
@@ -101,5 +118,23 @@ export function ActDialog(props: ActDialogProps) {
         </div>
       </form>
     </Dialog>
+  )
+}
+
+interface TwinsProps {
+  readonly command: string | undefined
+  readonly request: TwinRequest
+}
+
+function Twins({ command, request }: TwinsProps) {
+  const text = [command, curlOf(request)].filter((line) => line !== undefined).join('\n\n')
+  return (
+    <details>
+      <summary className={classes.summary}>Equivalent commands</summary>
+      <div className={classes.twin}>
+        <CodeBlock label="Equivalent commands" text={text} />
+        <CopyButton text={text} />
+      </div>
+    </details>
   )
 }

@@ -1,4 +1,5 @@
 /** Asks for confirmation before a task is deleted and lists the consequences. */
+import type { ChangeOptions } from '../api/client.ts'
 import { dropTask } from '../api/task-cache.ts'
 import { deleteTask } from '../api/tasks.ts'
 import type { Task } from '../api/wire.ts'
@@ -14,8 +15,8 @@ interface DeleteTaskProps {
 }
 
 export function DeleteTask({ task, onClose, onDeleted }: DeleteTaskProps) {
-  const remove = async () => {
-    await deleteTask(task.id)
+  const remove = async (options: ChangeOptions) => {
+    await deleteTask(task.id, options)
     dropTask(task.id)
     tell({ text: `${titleOf(task)} was deleted.` })
     onClose()

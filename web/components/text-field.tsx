@@ -1,4 +1,5 @@
 import { TextInput, type TextInputProps } from '@mantine/core'
+import { MAX_REASON_CHARACTERS, REASON_HEADER } from '../api/reason.ts'
 import { useProblem } from './field-problems.ts'
 
 export interface TextFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'pointer'> {
@@ -20,7 +21,7 @@ export function TextField({ onText, pointer, ...props }: TextFieldProps) {
   )
 }
 
-interface ReasonFieldProps {
+export interface ReasonFieldProps {
   readonly value: string
   readonly onText: (text: string) => void
   readonly placeholder?: string
@@ -28,9 +29,16 @@ interface ReasonFieldProps {
   readonly isFirst?: boolean
 }
 
-/** The reason for an action, which is stored with it. */
+/** The reason for a change, which the audit log records. */
 export function ReasonField({ isFirst = false, ...props }: ReasonFieldProps) {
   return (
-    <TextField label="Reason" maxLength={500} {...props} {...(isFirst ? { 'data-autofocus': true } : {})} />
+    <TextField
+      label="Reason"
+      pointer={REASON_HEADER}
+      placeholder="Optional, recorded in the audit log"
+      maxLength={MAX_REASON_CHARACTERS}
+      {...props}
+      {...(isFirst ? { 'data-autofocus': true } : {})}
+    />
   )
 }

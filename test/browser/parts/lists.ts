@@ -124,12 +124,17 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
       .getByRole('dialog', { name: 'Delete 9 tasks?' })
       .getByText('They have no active runs.')
       .waitFor()
+    await page.getByRole('dialog').getByLabel('Reason').fill('replaced by one task')
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('9 tasks deleted.').waitFor()
+    const { body: log } = await node.request('GET', '/v1/audit-log?action=task.delete')
     await page.getByRole('status').getByText('1 task', { exact: true }).waitFor()
 
     expect(paused.filter((state: string) => state === 'paused')).toHaveLength(9)
     expect(await states()).toEqual(['scheduled'])
+    expect(
+      log.items.filter(({ reason }: { reason: string }) => reason === 'replaced by one task'),
+    ).toHaveLength(9)
     expect(await bar.count()).toBe(0)
 
     await page.getByLabel('Tag').fill('')

@@ -135,6 +135,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
       .getByText('Someone else changed this task while you were editing')
       .waitFor()
     const compared = await page.getByRole('region', { name: 'Both versions' }).textContent()
+    await page.getByLabel('Reason').fill('the server is slower')
     await page.getByRole('button', { name: 'Save mine as version 3' }).click()
     await page.getByText('version 3', { exact: true }).waitFor()
 
@@ -145,6 +146,8 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(compared).toContain('timeout20m20m30s')
     const { body } = await node.request('GET', `/v1/tasks/${task.id}`)
     expect(body).toMatchObject({ version: 3, timeout: '30s', retry: { limit: 9 }, schedule: { minute: 30 } })
+    const { body: versions } = await node.request('GET', `/v1/tasks/${task.id}/versions`)
+    expect(versions.items[0]).toMatchObject({ version: 3, reason: 'the server is slower' })
   })
 
   test('a failed run shows the response, and can be run again', async () => {
@@ -199,7 +202,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(await page.getByText('hunter2').count()).toBe(0)
   })
 
-  test('a pause can be undone, and deleting shows its effects first', async () => {
+  test('a pause can be undone, and deleting shows its effects first and records the reason', async () => {
     const task = await create({
       name: 'weekly',
       action: { type: 'sleep', duration: '1s' },
@@ -214,10 +217,13 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     await page.getByRole('button', { name: 'Pause weekly' }).waitFor()
     await page.getByRole('button', { name: 'Delete weekly' }).click()
     await page.getByRole('dialog').getByText('next run would have been').waitFor()
+    await page.getByRole('dialog').getByLabel('Reason').fill('abgelöst 🔁')
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No tasks match these filters.').waitFor()
 
     expect(await state()).toBeUndefined()
+    const { body } = await node.request('GET', `/v1/audit-log?subject=${task.id}&action=task.delete`)
+    expect(body.items).toMatchObject([{ reason: 'abgelöst 🔁' }])
   })
 
   test('undoing a resume restores the pause with its reason and its end', async () => {

@@ -46,12 +46,15 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByLabel('Minimum interval between runs').fill('1s')
     await page.getByLabel('Maximum time ahead').fill('365d')
     await page.getByLabel('Maximum number of tasks', { exact: true }).fill('1000000')
+    await page.getByLabel('Reason').fill('a load test')
     await save()
     await page.getByText('Limits saved.').waitFor()
     await page.getByText(/^[\d\s]+ of 1\s000\s000 used$/).waitFor()
 
     const { body } = await node.request('GET', '/v1/projects/default')
     expect(body.limits).toMatchObject({ minPeriod: '1s', maxAhead: '365d', maxTasks: 1_000_000 })
+    const { body: log } = await node.request('GET', '/v1/audit-log?action=project.edit')
+    expect(log.items[0]).toMatchObject({ reason: 'a load test' })
     const none = { minPeriod: null, maxAhead: null, maxTasks: null }
     await node.request('PATCH', '/v1/projects/default', { limits: none })
   })

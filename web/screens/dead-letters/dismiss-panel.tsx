@@ -1,6 +1,7 @@
 /** Dismisses dead letters; history is unchanged. */
 import { useQuery } from '@tanstack/react-query'
 import { formatCount } from '../../../src/core/words/time.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { dismiss, forecastQuery, letterKeys } from '../../api/dead-letters.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
@@ -10,8 +11,8 @@ import { groupWords, type LetterPanelProps } from './redrive-panel.tsx'
 export function DismissPanel({ filter, group, by, onClose }: LetterPanelProps) {
   const { data } = useQuery({ ...forecastQuery(filter), staleTime: 0 })
   const count = data ? `${data.isComplete ? '' : 'at least '}${formatCount(data.count)}` : null
-  const go = async () => {
-    const dismissed = await dismiss(filter)
+  const go = async (options: ChangeOptions) => {
+    const dismissed = await dismiss(filter, options)
     void queryClient.invalidateQueries({ queryKey: letterKeys.all })
     tell({ text: `${formatCount(dismissed)} dismissed. Dismissed runs stay in the history.` })
     onClose()

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { forecastQuery, type LetterGroup, redrive, redrivesQuery } from '../../api/dead-letters.ts'
 import { queryClient } from '../../api/query-client.ts'
 import type { LetterFilter, RedriveForecast } from '../../api/wire.ts'
@@ -30,8 +31,8 @@ export function RedrivePanel({ filter, group, by, onClose }: LetterPanelProps) {
   const { data, error } = useQuery({ ...forecastQuery(filter), staleTime: 0 })
   const rate = numberOf(typed)
   const input = { filter, rate }
-  const go = async () => {
-    await redrive(filter, rate)
+  const go = async (options: ChangeOptions) => {
+    await redrive(filter, rate, options)
     void queryClient.invalidateQueries({ queryKey: redrivesQuery.queryKey })
     tell({ text: 'Redrive started. Its progress is shown below the list.' })
     onClose()

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import { editQueue, pathOfQueue } from '../../api/queues.ts'
 import type { Queue } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
@@ -20,8 +21,8 @@ export function LimitPanel({ queue: { name, ...queue }, onClose }: LimitPanelPro
   }))
   const { limit, ...rates } = ratesOf(text)
   const body = { concurrencyLimit: limit, ...rates }
-  const go = async () => {
-    await editQueue(name, body)
+  const go = async (options: ChangeOptions) => {
+    await editQueue(name, body, options)
     tell({ text: `Limits of the queue ${name} were saved.` })
     onClose()
   }

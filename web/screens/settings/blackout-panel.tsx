@@ -4,6 +4,7 @@ import '@mantine/core/styles/Chip.css'
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
 import { WEEKDAYS } from '../../../src/core/policy/blackout-rule.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { blackoutsQuery, createBlackout } from '../../api/settings.ts'
 import type { BlackoutInput } from '../../api/wire.ts'
@@ -82,8 +83,8 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
   const { fields, change } = kept
   const input: BlackoutInput = { name: fields.name.trim(), window: windowOf(fields), effect: fields.effect }
   const missing = missingOf(fields)
-  const go = async () => {
-    await createBlackout(input)
+  const go = async (options: ChangeOptions) => {
+    await createBlackout(input, options)
     void queryClient.invalidateQueries({ queryKey: blackoutsQuery.queryKey })
     tell({ text: `Blackout ${input.name} was created.` })
     onClose()

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import { useMay } from '../../api/me.ts'
 import { blackoutsQuery, deleteBlackout } from '../../api/settings.ts'
 import type { Blackout } from '../../api/wire.ts'
@@ -83,8 +84,8 @@ interface RemoveBlackoutProps {
 }
 
 function RemoveBlackout({ blackout, onClose, onRemoved }: RemoveBlackoutProps) {
-  const remove = async () => {
-    await deleteBlackout(blackout.id)
+  const remove = async (options: ChangeOptions) => {
+    await deleteBlackout(blackout.id, options)
     tell({ text: `Blackout ${blackout.name} was removed.` })
     onRemoved()
     onClose()

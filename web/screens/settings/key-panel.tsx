@@ -3,6 +3,7 @@ import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ROLES } from '../../../src/core/access/role.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { createKey, type KeyInput, keysQuery } from '../../api/keys.ts'
 import { meQuery, shownProject, useMay } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
@@ -72,8 +73,8 @@ export function KeyPanel({ onClose }: { readonly onClose: () => void }) {
   const isOfAll = useMay()('installation')
   const project = shownProject(me)
   const input = inputOf(fields, fields.scope === 'project' ? project : null)
-  const go = async () => {
-    const { key } = await createKey(input)
+  const go = async (options: ChangeOptions) => {
+    const { key } = await createKey(input, options)
     void queryClient.invalidateQueries({ queryKey: keysQuery.queryKey })
     setMade(key)
   }

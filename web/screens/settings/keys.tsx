@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import { type ApiKey, editKey, keysQuery, revokeKey, rotateKey } from '../../api/keys.ts'
 import { meQuery } from '../../api/me.ts'
 import { itemsOf } from '../../api/pages.ts'
@@ -132,8 +133,8 @@ function LimitKey({ shown: { id, name, limits }, onClose }: KeyDialogProps) {
   const [typed, setTyped] = useState(() => typedLimits(limits ?? {}))
   const edit = limitsEdit(limits ?? {}, typed)
   const isChanged = Object.keys(edit).length > 0
-  const save = async () => {
-    await editKey(id, { limits: edit })
+  const save = async (options: ChangeOptions) => {
+    await editKey(id, { limits: edit }, options)
     readAgain()
     tell({ text: `Limits of the key ${name} were saved.` })
     onClose()
@@ -161,8 +162,8 @@ function LimitKey({ shown: { id, name, limits }, onClose }: KeyDialogProps) {
 
 function RotateKey({ shown: { id, name }, onClose }: KeyDialogProps) {
   const [made, setMade] = useState<string | null>(null)
-  const rotate = async () => {
-    setMade((await rotateKey(id)).key)
+  const rotate = async (options: ChangeOptions) => {
+    setMade((await rotateKey(id, options)).key)
     readAgain()
   }
   if (made !== null) return <NewKey text={made} onClose={onClose} />
@@ -183,8 +184,8 @@ function RotateKey({ shown: { id, name }, onClose }: KeyDialogProps) {
 }
 
 function RevokeKey({ shown: { id, name }, onClose }: KeyDialogProps) {
-  const revoke = async () => {
-    await revokeKey(id)
+  const revoke = async (options: ChangeOptions) => {
+    await revokeKey(id, options)
     readAgain()
     tell({ text: `The key ${name} was revoked.` })
     onClose()

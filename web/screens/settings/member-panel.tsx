@@ -2,6 +2,7 @@
 import { SegmentedControl } from '@mantine/core'
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
+import type { ChangeOptions } from '../../api/client.ts'
 import {
   MEMBER_PATHS,
   type Member,
@@ -53,8 +54,8 @@ export function MemberPanel({ scope, member, onClose }: MemberPanelProps) {
   const { kind, role } = fields
   const who = fields.who.trim()
   const input: MemberInput = kind === 'email' ? { email: who, role } : { group: who, role }
-  const go = async () => {
-    await setMember(scope, input)
+  const go = async (options: ChangeOptions) => {
+    await setMember(scope, input, options)
     void queryClient.invalidateQueries({ queryKey: membersQuery(scope).queryKey })
     tell({ text: `${who} has the role ${role}.` })
     onClose()

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import { MEMBER_PATHS, type Member, type MemberScope, membersQuery, removeMember } from '../../api/members.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import { Instant } from '../../components/instant.tsx'
@@ -73,8 +74,8 @@ interface RemoveMemberProps {
 
 function RemoveMember({ scope, member, onClose, onRemoved }: RemoveMemberProps) {
   const who = whoOf(member)
-  const remove = async () => {
-    await removeMember(scope, member.id)
+  const remove = async (options: ChangeOptions) => {
+    await removeMember(scope, member.id, options)
     tell({ text: `Member ${who} was removed.` })
     onRemoved()
     onClose()

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { signInMethodsQuery } from '../../api/me.ts'
 import { type Person, peopleQuery, signOutPerson } from '../../api/members.ts'
 import { itemsOf } from '../../api/pages.ts'
@@ -67,8 +68,8 @@ interface SignOutProps {
 
 function SignOut({ person, onClose, onDone }: SignOutProps) {
   const name = nameOf(person)
-  const signOut = async () => {
-    const { sessions } = await signOutPerson(person.id)
+  const signOut = async (options: ChangeOptions) => {
+    const { sessions } = await signOutPerson(person.id, options)
     onDone()
     tell({ text: `${name} was signed out: ${sessionWords(sessions)} ended.` })
     onClose()

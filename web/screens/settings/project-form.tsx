@@ -9,7 +9,9 @@ import type { Project, ProjectEdit } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
 import { FieldProblems } from '../../components/field-problems.ts'
 import { Bones, Panel } from '../../components/panel.tsx'
+import { ReasonField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
+import { given } from '../../components/typed.ts'
 import classes from './settings.module.css'
 
 interface ProjectPanelProps {
@@ -44,11 +46,12 @@ interface ProjectFormProps {
 
 export function ProjectForm({ edit, what, isSettable, hint, children }: ProjectFormProps) {
   const [error, setError] = useState<unknown>(null)
+  const [reason, setReason] = useState('')
   const save = async (event: FormEvent) => {
     event.preventDefault()
     if (edit === null) return
     try {
-      queryClient.setQueryData(projectQuery.queryKey, await editProject(edit))
+      queryClient.setQueryData(projectQuery.queryKey, await editProject(edit, given('reason', reason)))
       setError(null)
       tell({ text: `${what.charAt(0).toUpperCase()}${what.slice(1)} saved.` })
     } catch (failure) {
@@ -58,7 +61,14 @@ export function ProjectForm({ edit, what, isSettable, hint, children }: ProjectF
   const fields = error instanceof ApiError ? error.fields : []
   return (
     <form className={classes.limits} onSubmit={(event) => void save(event)} noValidate>
-      <FieldProblems value={fields}>{children}</FieldProblems>
+      <FieldProblems value={fields}>
+        {children}
+        {isSettable && edit !== null && (
+          <div className={classes.reason}>
+            <ReasonField value={reason} onText={setReason} />
+          </div>
+        )}
+      </FieldProblems>
       <div className={classes.save}>
         {isSettable && (
           <Button type="submit" disabled={edit === null}>

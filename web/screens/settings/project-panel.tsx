@@ -1,4 +1,5 @@
 /** Creates a project. */
+import type { ChangeOptions } from '../../api/client.ts'
 import { createProject } from '../../api/projects.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import { useKeptFields } from '../../components/kept.ts'
@@ -12,8 +13,8 @@ export function ProjectPanel({ onClose }: { readonly onClose: () => void }) {
   const kept = useKeptFields('project', START)
   const { fields, change } = kept
   const name = fields.name.trim()
-  const go = async () => {
-    await createProject(name)
+  const go = async (options: ChangeOptions) => {
+    await createProject(name, options)
     readProjectsAgain()
     tell({ text: `The project ${name} was created.` })
     onClose()

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { chooseProject } from '../../api/chosen-project.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { meQuery, shownProject, useMay } from '../../api/me.ts'
 import { itemsOf } from '../../api/pages.ts'
 import { archiveProject, projectPages, projectsQuery, restoreProject } from '../../api/projects.ts'
@@ -122,8 +123,8 @@ function ArchivedProjects({ q }: ProjectListProps) {
 }
 
 function ArchiveProject({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
-  const archive = async () => {
-    await archiveProject(name)
+  const archive = async (options: ChangeOptions) => {
+    await archiveProject(name, options)
     readProjectsAgain()
     tell({ text: `The project ${name} was archived.` })
     onClose()

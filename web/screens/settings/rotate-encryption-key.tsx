@@ -1,6 +1,7 @@
 /** Encrypts everything with the first key, and says what it came to: which keys can be removed is not told again. */
 import { Button } from '@mantine/core'
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import {
   type EncryptionKeys,
   encryptionKeysQuery,
@@ -22,8 +23,8 @@ interface RotateEncryptionKeyProps {
 export function RotateEncryptionKey({ listed, onClose }: RotateEncryptionKeyProps) {
   const [done, setDone] = useState<KeyRotation | null>(null)
   const { effects, isHarmful } = forecastOf(listed)
-  const rotate = async () => {
-    setDone(await rotateEncryptionKey())
+  const rotate = async (options: ChangeOptions) => {
+    setDone(await rotateEncryptionKey(options))
     void queryClient.invalidateQueries({ queryKey: encryptionKeysQuery.queryKey })
   }
   if (done !== null) return <Rotated rotation={done} onClose={onClose} />

@@ -3,6 +3,7 @@ import { PasswordInput } from '@mantine/core'
 import '@mantine/core/styles/PasswordInput.css'
 import { useState } from 'react'
 import { SECRET_NAME, SECRET_NAME_RULE } from '../../../src/core/secret/secret-reference.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { secretsQuery, setSecret } from '../../api/secrets.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
@@ -20,8 +21,8 @@ export function SecretPanel({ name: given, onClose }: SecretPanelProps) {
   const [value, setValue] = useState('')
   const name = typed.trim()
   const isName = SECRET_NAME.test(name)
-  const go = async () => {
-    const { version } = await setSecret(name, value)
+  const go = async (options: ChangeOptions) => {
+    const { version } = await setSecret(name, value, options)
     void queryClient.invalidateQueries({ queryKey: secretsQuery.queryKey })
     tell({ text: version === 1 ? `Secret ${name} was created.` : `Secret ${name} has a new value.` })
     onClose()

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import { useMay } from '../../api/me.ts'
 import { itemsOf } from '../../api/pages.ts'
 import { deleteSecret, type Secret, secretsQuery } from '../../api/secrets.ts'
@@ -56,8 +57,8 @@ interface DeleteSecretProps {
 }
 
 function DeleteSecret({ secret: { name }, onClose, onDeleted }: DeleteSecretProps) {
-  const remove = async () => {
-    await deleteSecret(name)
+  const remove = async (options: ChangeOptions) => {
+    await deleteSecret(name, options)
     tell({ text: `Secret ${name} was deleted.` })
     onDeleted()
     onClose()

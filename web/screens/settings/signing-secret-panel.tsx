@@ -1,5 +1,6 @@
 /** Creates a signing secret, and shows it once. */
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { createSigningSecret, SIGNING_SECRETS_PATH, signingSecretsQuery } from '../../api/signing-secrets.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
@@ -17,8 +18,8 @@ export function SigningSecretPanel({ onClose }: { readonly onClose: () => void }
   const { fields, change } = kept
   const [made, setMade] = useState<string | null>(null)
   const input = given('origin', fields.origin)
-  const create = async () => {
-    const { secret } = await createSigningSecret(input)
+  const create = async (options: ChangeOptions) => {
+    const { secret } = await createSigningSecret(input, options)
     void queryClient.invalidateQueries({ queryKey: signingSecretsQuery.queryKey })
     setMade(secret)
   }

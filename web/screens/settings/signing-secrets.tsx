@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import { useMay } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import {
@@ -95,8 +96,8 @@ function RotateSecret({ secret: { origin }, onClose }: SecretDialogProps) {
   const [keep, setKeep] = useState(KEEP)
   const [made, setMade] = useState<string | null>(null)
   const input = { ...given('origin', origin ?? ''), ...given('keepOldFor', keep) }
-  const rotate = async () => {
-    setMade((await rotateSigningSecret(input)).secret)
+  const rotate = async (options: ChangeOptions) => {
+    setMade((await rotateSigningSecret(input, options)).secret)
     readAgain()
   }
   if (made !== null) return <NewSecret text={made} onClose={onClose} />
@@ -133,8 +134,8 @@ interface RevokeSecretProps extends SecretDialogProps {
 
 function RevokeSecret({ secret, all, onClose }: RevokeSecretProps) {
   const { id } = secret
-  const revoke = async () => {
-    await revokeSigningSecret(id)
+  const revoke = async (options: ChangeOptions) => {
+    await revokeSigningSecret(id, options)
     readAgain()
     tell({ text: 'The signing secret was revoked.' })
     onClose()

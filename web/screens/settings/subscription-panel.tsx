@@ -4,6 +4,7 @@ import '@mantine/core/styles/Popover.css'
 import '@mantine/core/styles/Pill.css'
 import '@mantine/core/styles/PillsInput.css'
 import { useState } from 'react'
+import type { ChangeOptions } from '../../api/client.ts'
 import { useMay } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { createSubscription, subscriptionsQuery } from '../../api/settings.ts'
@@ -26,8 +27,8 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
   const { fields, change } = kept
   const [secret, setSecret] = useState<string | null>(null)
   const input = inputOf(fields)
-  const go = async () => {
-    const made = await createSubscription(input)
+  const go = async (options: ChangeOptions) => {
+    const made = await createSubscription(input, options)
     void queryClient.invalidateQueries({ queryKey: subscriptionsQuery.queryKey })
     setSecret(made.secret)
   }

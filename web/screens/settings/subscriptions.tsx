@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { useMay } from '../../api/me.ts'
 import { itemsOf } from '../../api/pages.ts'
 import { deleteSubscription, resumeSubscription, subscriptionsQuery } from '../../api/settings.ts'
@@ -119,8 +120,8 @@ interface DeleteSubscriptionProps {
 
 function DeleteSubscription({ subscription, onClose, onDeleted }: DeleteSubscriptionProps) {
   const { id, name, url } = subscription
-  const remove = async () => {
-    await deleteSubscription(id)
+  const remove = async (options: ChangeOptions) => {
+    await deleteSubscription(id, options)
     tell({ text: `Subscription ${name ?? url} was deleted.` })
     onDeleted()
     onClose()

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { defaultLimitOf } from '../../../src/core/target/target-state.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { editTarget, pathOfTarget } from '../../api/targets.ts'
 import type { Target } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
@@ -41,8 +42,8 @@ export function LimitPanel({ target, onClose }: PanelProps) {
   const [text, setText] = useState(() => ownFields(target))
   const name = target.target
   const body = ratesOf(text)
-  const go = async () => {
-    keepTarget(await editTarget(name, body))
+  const go = async (options: ChangeOptions) => {
+    keepTarget(await editTarget(name, body, options))
     tell({ text: `Limits of ${name} were saved.` })
     onClose()
   }

@@ -4,7 +4,6 @@ import type { Target } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import { waitingWords } from '../../components/count-words.ts'
 import { shellLine } from '../../components/shell.ts'
-import { ReasonField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 import { given } from '../../components/typed.ts'
 import { keepTarget } from './target-screen.tsx'
@@ -24,7 +23,6 @@ export function PausePanel({ target, onClose }: PanelProps) {
     tell({ text: `${name} was paused.`, undo: async () => keepTarget(await resumeTarget(name)) })
     onClose()
   }
-  const flags = Object.entries(body).map(([flag, text]) => [`--${flag}`, text])
   return (
     <ActDialog
       title={`Pause ${name}`}
@@ -37,11 +35,10 @@ export function PausePanel({ target, onClose }: PanelProps) {
         `${waitingWords(target)} ${target.waiting === 1 ? 'run is' : 'runs are'} waiting now.`,
       ]}
       twin={{ method: 'POST', path: pathOfTarget(name, '/pause'), body }}
-      command={shellLine([['belfry', 'target', 'pause', name], ...flags])}
+      command={shellLine([['belfry', 'target', 'pause', name]])}
+      reason={{ value: reason, onText: setReason, placeholder: 'maintenance until noon', isFirst: true }}
       button="Pause"
       act={go}
-    >
-      <ReasonField placeholder="maintenance until noon" value={reason} onText={setReason} isFirst />
-    </ActDialog>
+    />
   )
 }

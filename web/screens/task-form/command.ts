@@ -33,11 +33,14 @@ export function createParts(input: TaskInput, { server }: CommandOptions): Words
 export interface EditOptions extends CommandOptions {
   readonly id: string
   readonly version: number
+  readonly reason?: string
 }
 
-export function editCommand(changes: Partial<TaskInput>, { id, version, server }: EditOptions): string {
+export function editCommand(changes: Partial<TaskInput>, options: EditOptions): string {
+  const { id, version, server, reason } = options
   const head = ['belfry', 'task', 'edit', id, '--if-version', String(version)]
-  return shellLines([head, ...wordsOf(changes), ...serverWords(server)])
+  const why = reason === undefined ? [] : [['--reason', reason]]
+  return shellLines([head, ...wordsOf(changes), ...why, ...serverWords(server)])
 }
 
 const serverWords = (server: string): Words[] => (server === DEFAULT_SERVER ? [] : [['--server', server]])

@@ -15,8 +15,10 @@ import { Found } from '../../components/found.tsx'
 import { GoneTask } from '../../components/gone-task.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
+import { ReasonField } from '../../components/text-field.tsx'
 import { useTitle } from '../../components/title.ts'
 import { tell } from '../../components/toast.tsx'
+import { given } from '../../components/typed.ts'
 import { Unread } from '../../components/unread.tsx'
 import { editCommand } from './command.ts'
 import { Conflict } from './conflict.tsx'
@@ -62,12 +64,14 @@ function EditTask({ opened, latest }: EditTaskProps) {
   const { draft, forget } = unsaved
   const base = unsaved.base ?? opened
   const [theirs, setTheirs] = useState<Task | null>(null)
+  const [reason, setReason] = useState('')
+  const because = given('reason', reason)
   const isGone = useIsGone(opened.id)
   const { preview, problems } = usePreview(draft, base)
   const changes = changesOf(draftOf(base), draft)
   const hasChanges = Object.keys(changes).length > 0
   const save = useMutation({
-    mutationFn: (version: number) => editTask(base.id, changes, version),
+    mutationFn: (version: number) => editTask(base.id, changes, { version, ...because }),
     onSuccess: async ({ data }) => {
       forget()
       patchTask(data)
@@ -114,6 +118,7 @@ function EditTask({ opened, latest }: EditTaskProps) {
         error={theirs ? null : save.error}
         isBusy={save.isPending}
         onSave={() => hasChanges && save.mutate(base.version)}
+        reason={hasChanges && <ReasonField value={reason} onText={setReason} />}
         buttons={
           <>
             <Button
@@ -149,7 +154,9 @@ function EditTask({ opened, latest }: EditTaskProps) {
                 id: base.id,
                 version: base.version,
                 server: location.origin,
+                ...because,
               })}
+              {...because}
               ifMatch={`"${base.version}"`}
             />
           </>

@@ -26,6 +26,8 @@ interface TaskFormProps {
   readonly problems: readonly FieldProblem[]
   readonly error: unknown
   readonly isBusy: boolean
+  /** The field for the reason, if there is something to explain. */
+  readonly reason?: ReactNode
   readonly buttons: ReactNode
   readonly aside: ReactNode
   readonly onSave: () => void
@@ -80,6 +82,7 @@ export function TaskForm({
   problems,
   error,
   isBusy,
+  reason,
   buttons,
   aside,
   onSave,
@@ -135,6 +138,7 @@ export function TaskForm({
             Not saved: {problems.length === 1 ? 'one field is' : `${problems.length} fields are`} invalid.
           </p>
         )}
+        {reason}
         <div className={classes.buttons} aria-busy={isBusy}>
           {buttons}
         </div>

@@ -12,6 +12,7 @@ interface TwinsProps {
   readonly body: unknown
   readonly command: string
   readonly ifMatch?: string
+  readonly reason?: string
 }
 
 const FORMS = [

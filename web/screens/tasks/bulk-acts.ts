@@ -1,5 +1,5 @@
 /** Performs an action on many tasks, a few at a time. A refusal for one task does not stop the others. */
-import { ApiError } from '../../api/client.ts'
+import { ApiError, type ChangeOptions } from '../../api/client.ts'
 import { triggerTask } from '../../api/runs.ts'
 import { dropTask, patchTask } from '../../api/task-cache.ts'
 import { deleteTask, pauseTask, resumeTask } from '../../api/tasks.ts'
@@ -12,16 +12,16 @@ export type BulkAct = (typeof BULK_ACTS)[number]
 /** Maximum number of concurrent requests, so that the server stays available to others. */
 const AT_ONCE = 4
 
-const DO: Readonly<Record<BulkAct, (task: Task) => Promise<unknown>>> = {
-  run: ({ id }) => triggerTask(id),
-  pause: async (task) => {
+const DO: Readonly<Record<BulkAct, (task: Task, options: ChangeOptions) => Promise<unknown>>> = {
+  run: ({ id }, options) => triggerTask(id, undefined, options),
+  pause: async (task, options) => {
     // Undoing the resumption of a paused task pauses it again.
-    const words = task.state === 'paused' ? earlierPause(task) : undefined
+    const words = task.state === 'paused' ? earlierPause(task) : options
     if (words !== null) patchTask(await pauseTask(task.id, words))
   },
-  resume: async ({ id }) => patchTask(await resumeTask(id)),
-  delete: async ({ id }) => {
-    await deleteTask(id)
+  resume: async ({ id }, options) => patchTask(await resumeTask(id, options)),
+  delete: async ({ id }, options) => {
+    await deleteTask(id, options)
     dropTask(id)
   },
 }
@@ -42,7 +42,7 @@ export interface BulkResult {
   readonly left: number
 }
 
-interface BulkOptions {
+interface BulkOptions extends ChangeOptions {
   readonly onProgress?: (count: number) => void
   /** Stops before the next task; completed changes stay. */
   readonly signal?: AbortSignal
@@ -51,7 +51,7 @@ interface BulkOptions {
 export async function doToAll(
   act: BulkAct,
   tasks: readonly Task[],
-  { onProgress, signal }: BulkOptions = {},
+  { onProgress, signal, ...options }: BulkOptions = {},
 ): Promise<BulkResult> {
   const done: Task[] = []
   const refused: { task: Task; reason: string }[] = []
@@ -59,7 +59,7 @@ export async function doToAll(
   const work = async () => {
     for (let task = tasks[next++]; task && !signal?.aborted; task = tasks[next++]) {
       try {
-        await DO[act](task)
+        await DO[act](task, options)
         done.push(task)
       } catch (error) {
         refused.push({ task, reason: error instanceof ApiError ? error.problem.detail : String(error) })

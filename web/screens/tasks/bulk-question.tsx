@@ -2,13 +2,17 @@
 import { Button } from '@mantine/core'
 import { useRef, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
+import type { ChangeOptions } from '../../api/client.ts'
 import { MOST_MATCHED } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { counted } from '../../components/count-words.ts'
 import classes from '../../components/delete-task.module.css'
 import { Dialog } from '../../components/dialog.tsx'
 import { CodeBlock } from '../../components/panel.tsx'
+import { shellLine } from '../../components/shell.ts'
 import { titleOf } from '../../components/task-acts.tsx'
+import { ReasonField } from '../../components/text-field.tsx'
+import { given } from '../../components/typed.ts'
 import { type BulkAct, type BulkResult, doToAll } from './bulk-acts.ts'
 import { bulkEffects } from './bulk-effects.ts'
 
@@ -36,17 +40,20 @@ interface BulkQuestionProps {
 }
 
 export function BulkQuestion({ act, tasks, leftOut, isCut, onClose, onDone }: BulkQuestionProps) {
+  const [typed, setTyped] = useState('')
   const [progress, setProgress] = useState<number | null>(null)
   const stop = useRef(new AbortController())
   const words = WORDS[act]
   const isGoing = progress !== null
+  const options = given('reason', typed)
   const go = async () => {
     setProgress(0)
-    onDone(await doToAll(act, tasks, { onProgress: setProgress, signal: stop.current.signal }))
+    onDone(await doToAll(act, tasks, { ...options, onProgress: setProgress, signal: stop.current.signal }))
   }
   return (
     <Dialog title={words.title(tasksWord(tasks.length))} onClose={() => !isGoing && onClose()}>
       <div className={classes.body}>
+        <ReasonField value={typed} onText={setTyped} />
         <ul className={classes.effects}>
           {bulkEffects(act, tasks).map((line) => (
             <li key={line}>{line}</li>
@@ -60,7 +67,7 @@ export function BulkQuestion({ act, tasks, leftOut, isCut, onClose, onDone }: Bu
           )}
           <li>{names(tasks)}</li>
         </ul>
-        <CodeBlock label="Equivalent commands" text={commands(act, tasks)} />
+        <CodeBlock label="Equivalent commands" text={commands(act, tasks, options)} />
         {isGoing && (
           <progress
             className={classes.progress}
@@ -95,10 +102,11 @@ function names(tasks: readonly Task[]): string {
   return `${tasks.slice(0, SHOWN_NAMES).map(titleOf).join(', ')}${rest > 0 ? ` and ${formatCount(rest)} more` : ''}`
 }
 
-function commands(act: BulkAct, tasks: readonly Task[]): string {
+function commands(act: BulkAct, tasks: readonly Task[], { reason }: ChangeOptions): string {
+  const flags = [act === 'delete' ? ['--yes'] : [], reason === undefined ? [] : ['--reason', reason]]
   const lines = tasks
     .slice(0, SHOWN_COMMANDS)
-    .map(({ id }) => `belfry task ${act} ${id}${act === 'delete' ? ' --yes' : ''}`)
+    .map(({ id }) => shellLine([['belfry', 'task', act, id], ...flags]))
   const rest = tasks.length - lines.length
   return [...lines, ...(rest > 0 ? [`# and ${formatCount(rest)} more`] : [])].join('\n')
 }

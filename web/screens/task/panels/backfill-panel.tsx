@@ -15,7 +15,7 @@ import { InstantField } from '../../../components/instant-field.tsx'
 import { useKeptFields } from '../../../components/kept.ts'
 import { useSettled } from '../../../components/settled.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
-import { ReasonField, TextField } from '../../../components/text-field.tsx'
+import { TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
 import { serverNow } from '../../../time/clock.ts'
@@ -96,6 +96,11 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
       effects={effectsOf({ task, preview: error ? undefined : data, error, input })}
       twin={{ method: 'POST', path: `/v1/tasks/${task.id}/backfill`, body: input }}
       button={isCounted ? `Start ${formatCount(data.runs)} ${data.runs === 1 ? 'run' : 'runs'}` : 'Start'}
+      reason={{
+        value: reason,
+        error: errorAt('/reason'),
+        onText: (typed) => change({ reason: typed }),
+      }}
       act={go}
     >
       <div className={classes.two}>
@@ -141,7 +146,6 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
         checked={force}
         onChange={(event) => change({ force: event.currentTarget.checked })}
       />
-      <ReasonField value={reason} error={errorAt('/reason')} onText={(typed) => change({ reason: typed })} />
     </ActDialog>
   )
 }

@@ -11,7 +11,6 @@ import { Instant, useShownZone } from '../../../components/instant.tsx'
 import { InstantField } from '../../../components/instant-field.tsx'
 import { useSettled } from '../../../components/settled.ts'
 import { earlierPause, titleOf } from '../../../components/task-acts.tsx'
-import { ReasonField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
 import { serverNow } from '../../../time/clock.ts'
@@ -73,10 +72,10 @@ export function PausePanel({ task, onClose }: PanelProps) {
         'Run now still works while the task is paused.',
       ]}
       twin={{ method: 'POST', path: `/v1/tasks/${task.id}/pause`, body: pause }}
+      reason={{ value: reason, onText: setReason, placeholder: 'warehouse migration', isFirst: true }}
       button="Pause"
       act={go}
     >
-      <ReasonField placeholder="warehouse migration" value={reason} onText={setReason} isFirst />
       <div className={classes.two}>
         <InstantField
           label="Until"

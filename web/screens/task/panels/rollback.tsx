@@ -8,7 +8,6 @@ import { ActDialog } from '../../../components/act-dialog.tsx'
 import { ChangeList } from '../../../components/change-list.tsx'
 import { differences } from '../../../components/differences.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
-import { ReasonField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
 
@@ -58,11 +57,10 @@ export function Rollback({ task, version, onClose }: RollbackProps) {
         ifMatch: `"${task.version}"`,
       }}
       command={`belfry task rollback ${task.id} ${version}`}
+      reason={{ value: reason, onText: setReason, isFirst: true }}
       button="Roll back"
       act={go}
-    >
-      <ReasonField value={reason} onText={setReason} isFirst />
-    </ActDialog>
+    />
   )
 }
 

@@ -1,6 +1,7 @@
 /** Skips the next occurrences, which are listed first, or withdraws such a request. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { ChangeOptions } from '../../../api/client.ts'
 import { patchTask } from '../../../api/task-cache.ts'
 import { previewQuery, skipNext, unskip } from '../../../api/tasks.ts'
 import type { Task } from '../../../api/wire.ts'
@@ -8,7 +9,7 @@ import { ActDialog } from '../../../components/act-dialog.tsx'
 import classes from '../../../components/fields.module.css'
 import { Instant } from '../../../components/instant.tsx'
 import { titleOf } from '../../../components/task-acts.tsx'
-import { ReasonField, TextField } from '../../../components/text-field.tsx'
+import { TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
 import { previewInputOf } from '../preview-input.ts'
@@ -77,27 +78,25 @@ function Skip({ task, onClose }: PanelProps) {
         'You can undo this until then.',
       ]}
       twin={{ method: 'POST', path: `/v1/tasks/${task.id}/skip-next`, body: skip }}
+      reason={{ value: reason, onText: setReason }}
       button={count === 1 ? 'Skip' : `Skip ${count}`}
       act={go}
     >
-      <div className={classes.two}>
-        <TextField
-          label="Number of occurrences"
-          inputMode="numeric"
-          value={typed}
-          onText={setTyped}
-          data-autofocus
-        />
-        <ReasonField value={reason} onText={setReason} />
-      </div>
+      <TextField
+        label="Number of occurrences"
+        inputMode="numeric"
+        value={typed}
+        onText={setTyped}
+        data-autofocus
+      />
     </ActDialog>
   )
 }
 
 function TakeBack({ task, onClose }: PanelProps) {
   const { skipNext: skip } = task
-  const go = async () => {
-    patchTask(await unskip(task.id))
+  const go = async (options: ChangeOptions) => {
+    patchTask(await unskip(task.id, options))
     tell({ text: `${titleOf(task)} no longer skips occurrences.` })
     onClose()
   }

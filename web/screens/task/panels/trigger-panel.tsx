@@ -1,6 +1,7 @@
 /** Runs a task once, now, with overrides; the task does not change. */
 import { Checkbox, Textarea } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
+import type { ChangeOptions } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import { runKeys, triggerTask } from '../../../api/runs.ts'
 import type { Task } from '../../../api/wire.ts'
@@ -24,8 +25,8 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
   const kept = useKeptFields(name, () => otherwiseOf(task))
   const { start, fields, change } = kept
   const input = triggerInput(task, start, fields)
-  const go = async () => {
-    const run = await triggerTask(task.id, input)
+  const go = async (options: ChangeOptions) => {
+    const run = await triggerTask(task.id, input, options)
     void queryClient.invalidateQueries({ queryKey: runKeys.ofTask(task.id) })
     tellRun(task, run)
     onClose()

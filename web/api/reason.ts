@@ -1,0 +1,15 @@
+/** The reason for a change, which a request carries in a header. */
+
+export const REASON_HEADER = 'belfry-reason'
+export const MAX_REASON_CHARACTERS = 500
+
+/**
+ * `fetch` sends each character of a header as one byte, and the server reads the bytes as UTF-8. Control characters, which are
+ * not permitted in a header, become spaces.
+ */
+export function reasonHeader(reason = ''): Record<string, string> {
+  const text = reason.replace(/\p{Cc}+/gu, ' ').trim()
+  if (text === '') return {}
+  const bytes = new TextEncoder().encode(text)
+  return { [REASON_HEADER]: String.fromCharCode(...bytes) }
+}
