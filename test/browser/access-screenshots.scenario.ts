@@ -34,6 +34,22 @@ const section = (name: string, ready: Screen['ready']): Screen => ({
   ready,
 })
 
+/** What a button of a row opens. */
+const dialogOf = (
+  name: string,
+  path: string,
+  button: string,
+  then: Screen['ready'] = async () => {},
+): Screen => ({
+  name,
+  path,
+  ready: async (page) => {
+    await page.getByRole('button', { name: button }).click()
+    await page.getByRole('dialog').waitFor()
+    await then(page)
+  },
+})
+
 const panel = (name: string, button: string): Screen => ({
   name: `panel-${name}`,
   path: `/settings/${name}?panel=new`,
@@ -97,6 +113,15 @@ async function makeAFew(): Promise<void> {
     filter: { events: ['audit-log'], actions: ['key.create', 'key.revoke', 'member.set'] },
   })
   await asAdmin('POST', '/v1/subscriptions', { url: `https://example.com/${LONG}/${LONG}` })
+  for (const name of ['sync the stock', LONG])
+    await asAdmin('POST', '/v1/tasks', {
+      name,
+      action: { type: 'http', method: 'GET', url: 'https://api.example.com/?token={{secret.API_TOKEN}}' },
+      schedule: { type: 'manual' },
+    })
+  await asAdmin('PATCH', '/v1/projects/default', {
+    mail: { server: 'smtp://shop:{{secret.API_TOKEN}}@mail.example.com:587' },
+  })
   await makePeople(5)
   await asAdmin('PATCH', '/v1/queues/mail', { concurrencyLimit: 4, rate: '10/m', burst: 5 })
   await asAdmin('POST', `/v1/queues/${LONG}/pause`)
@@ -146,34 +171,29 @@ const FEW: readonly Screen[] = [
   section('people', text('person.number.0@example.com')),
   section('projects', text('Archived projects')),
   section('limits', text('used')),
+  dialogOf('secret-delete', '/settings/secrets', 'Delete API_TOKEN', text('It is used by')),
+  dialogOf('secret-lines', '/settings/secrets', 'New value API_TOKEN', async (page) => {
+    await page.getByLabel('Several lines').check()
+    await page.getByLabel('Value', { exact: true }).fill('-----BEGIN KEY-----\nMIIC\n-----END KEY-----')
+  }),
+  dialogOf('key-limits', '/settings/keys', 'Limits deploy'),
+  dialogOf('key-rotate', '/settings/keys', 'Rotate deploy'),
+  dialogOf('key-revoke', '/settings/keys', 'Revoke deploy'),
+  dialogOf('member-role', '/settings/members', 'Change role ada@example.com'),
   {
-    name: 'key-limits',
-    path: '/settings/keys',
+    name: 'limits-changed',
+    path: '/settings/limits',
     ready: async (page) => {
-      await page.getByRole('button', { name: 'Limits deploy' }).click()
-      await page.getByRole('dialog').waitFor()
-    },
-  },
-  {
-    name: 'member-role',
-    path: '/settings/members',
-    ready: async (page) => {
-      await page.getByRole('button', { name: 'Change role ada@example.com' }).click()
-      await page.getByRole('dialog').waitFor()
+      await page.getByLabel('Maximum number of tasks', { exact: true }).fill('20000')
+      await page.getByLabel('Reason').waitFor()
     },
   },
   { name: 'queues', path: '/queues', ready: text('mail') },
   { name: 'queue', path: '/queues/mail', ready: heading('Waiting runs, next first') },
   { name: 'queue-paused', path: `/queues/${LONG}`, ready: heading('Waiting runs, next first') },
-  {
-    name: 'queue-limits',
-    path: '/queues/mail',
-    ready: async (page) => {
-      await page.getByRole('button', { name: 'Set limits…' }).click()
-      await page.getByRole('dialog').waitFor()
-    },
-  },
+  dialogOf('queue-limits', '/queues/mail', 'Set limits…'),
   { name: 'audit-log', path: '/audit-log', ready: text('it takes longer') },
+  { name: 'audit-log-between', path: '/audit-log?to=2099-01-01T00:00:00Z', ready: text('it takes longer') },
   {
     name: 'audit-entry',
     path: '/audit-log?action=task.edit',

@@ -57,6 +57,8 @@ async function makeSomething(): Promise<void> {
   })
   await node.request('POST', `/v1/targets/${encodeURIComponent(PAUSED)}/pause`, { reason: 'maintenance' })
   await node.request('PUT', '/v1/secrets/API_TOKEN', { value: 'nobody sees it' })
+  const server = 'smtp://shop:{{secret.API_TOKEN}}@mail.example.com:587'
+  await node.request('PATCH', '/v1/projects/default', { mail: { server } })
   await node.request('POST', '/v1/signing-secrets')
   await node.request('POST', '/v1/queues/held/pause')
   await node.request('POST', '/v1/tasks', { queue: 'held', action: { type: 'sleep', duration: '0s' } })
@@ -305,6 +307,10 @@ const SCREENS: readonly Screen[] = [
     name: 'secrets',
     path: () => `/settings/secrets`,
     ready: (page) => page.getByText('API_TOKEN').waitFor(),
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Delete API_TOKEN' }).click()
+      await page.getByRole('dialog').getByRole('link', { name: 'mail settings' }).waitFor()
+    },
   },
   {
     name: 'signing secrets',

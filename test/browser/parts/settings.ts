@@ -6,8 +6,8 @@ import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
 export function settings({ visit }: TestBrowser, { node }: TestServer): void {
-  test('a secret is created and replaced, and cannot be deleted while a task uses it', async () => {
-    const { page } = await visit(`${node.url}/settings/secrets`, { expected: /409/ })
+  test('a secret is created and replaced, and deleting it shows what uses it', async () => {
+    const { page } = await visit(`${node.url}/settings/secrets`)
     const list = page.getByRole('list', { name: 'Secrets' })
     await page.getByRole('button', { name: 'New secret' }).click()
     const panel = page.getByRole('dialog', { name: 'New secret' })
@@ -27,13 +27,38 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await list.getByText('version 2').waitFor()
     await list.getByRole('button', { name: 'Delete SEEN_NOWHERE' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
-    await dialog.getByText('user of it').waitFor()
-    await node.request('DELETE', `/v1/tasks/${task.id}`)
-    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+    const remove = dialog.getByRole('button', { name: 'Delete', exact: true })
+    await dialog.getByText('It is used by one task of this project:').waitFor()
+    const [users] = await dialog.getByRole('list', { name: 'Used by' }).getByRole('link').all()
+    const target = await users?.getAttribute('href')
+    const isOffered = await remove.isEnabled()
+    await dialog.getByLabel('Delete it although it is used').check()
+    await dialog.getByLabel('Reason').fill('leaked')
+    await remove.click()
     await list.getByText('SEEN_NOWHERE').waitFor({ state: 'detached' })
 
+    expect([target, isOffered]).toEqual([`/tasks/${task.id}`, false])
     expect(await page.content()).not.toContain('canary')
+    const { body: log } = await node.request('GET', '/v1/audit-log?action=secret.delete')
+    expect(log.items[0]).toMatchObject({ subject: { id: 'SEEN_NOWHERE' }, reason: 'leaked' })
+  })
+
+  test('a secret that gets a user while its dialog is open is not deleted, and the user is shown', async () => {
+    await node.request('PUT', '/v1/secrets/TAKEN_MEANWHILE', { value: 'a value' })
+    const { page } = await visit(`${node.url}/settings/secrets`, { expected: /409/ })
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Delete TAKEN_MEANWHILE' }).click()
+    await dialog.getByText('Nothing uses it.').waitFor()
+    const server = 'smtp://shop:{{secret.TAKEN_MEANWHILE}}@mail.example.com:587'
+    await node.request('PATCH', '/v1/projects/default', { mail: { server } })
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+    await dialog.getByText('It is used by the mail settings of this project:').waitFor()
+    await node.request('PATCH', '/v1/projects/default', { mail: { server: null } })
+    await dialog.getByRole('link', { name: 'mail settings' }).click()
+    await page.getByRole('button', { name: 'Save mail settings' }).waitFor()
+
+    expect(await dialog.count()).toBe(0)
+    expect((await node.request('DELETE', '/v1/secrets/TAKEN_MEANWHILE')).status).toBe(204)
   })
 
   test('limits are changed, and an invalid limit is reported at its field', async () => {

@@ -1,12 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ChangeOptions } from '../../api/client.ts'
 import { useMay } from '../../api/me.ts'
 import { itemsOf } from '../../api/pages.ts'
-import { deleteSecret, type Secret, secretsQuery } from '../../api/secrets.ts'
-import { ActDialog } from '../../components/act-dialog.tsx'
+import { type Secret, secretsQuery } from '../../api/secrets.ts'
 import { Instant } from '../../components/instant.tsx'
-import { tell } from '../../components/toast.tsx'
+import { DeleteSecret } from './delete-secret.tsx'
 import { usePanel } from './panel-in-address.ts'
 import { SecretPanel } from './secret-panel.tsx'
 import { Row, SettingsList, Small } from './settings-list.tsx'
@@ -44,39 +42,12 @@ export function Secrets() {
       {panel.isOpen && <SecretPanel onClose={panel.close} />}
       {changed && <SecretPanel name={changed.name} onClose={() => setChanged(null)} />}
       {asked && (
-        <DeleteSecret secret={asked} onClose={() => setAsked(null)} onDeleted={() => void query.refetch()} />
+        <DeleteSecret
+          name={asked.name}
+          onClose={() => setAsked(null)}
+          onDeleted={() => void query.refetch()}
+        />
       )}
     </SettingsList>
-  )
-}
-
-interface DeleteSecretProps {
-  readonly secret: Secret
-  readonly onClose: () => void
-  readonly onDeleted: () => void
-}
-
-function DeleteSecret({ secret: { name }, onClose, onDeleted }: DeleteSecretProps) {
-  const remove = async (options: ChangeOptions) => {
-    await deleteSecret(name, options)
-    tell({ text: `Secret ${name} was deleted.` })
-    onDeleted()
-    onClose()
-  }
-  return (
-    <ActDialog
-      title={`Delete the secret ${name}?`}
-      size="md"
-      onClose={onClose}
-      effects={[
-        'Its value cannot be restored.',
-        'If tasks use it, it is not deleted, and the tasks are listed.',
-      ]}
-      twin={{ method: 'DELETE', path: `/v1/secrets/${name}` }}
-      command={`belfry secret delete ${name}`}
-      button="Delete"
-      isHarmful
-      act={remove}
-    />
   )
 }
