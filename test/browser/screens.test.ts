@@ -125,6 +125,7 @@ const NOTHING: readonly Screen[] = [
     name: 'new secret',
     path: () => `/settings/secrets?panel=new`,
     ready: (page) => page.getByRole('dialog').getByText('Save secret').waitFor(),
+    open: (page) => page.getByLabel('Several lines').check(),
   },
 ]
 

@@ -43,6 +43,60 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(log.items[0]).toMatchObject({ subject: { id: 'SEEN_NOWHERE' }, reason: 'leaked' })
   })
 
+  test('the value of a secret can have several lines, and is neither shown nor kept in the browser', async () => {
+    const sink = await startSink()
+    const pem = '-----BEGIN PRIVATE KEY-----\nMIIcanary/+==\n-----END PRIVATE KEY-----'
+    const { page } = await visit(`${node.url}/settings/secrets?panel=new`)
+    const panel = page.getByRole('dialog', { name: 'New secret' })
+    const value = panel.getByLabel('Value', { exact: true })
+    const field = "document.querySelector('[role=dialog] textarea')"
+    const looks = () => page.evaluate(`getComputedStyle(${field}).getPropertyValue('-webkit-text-security')`)
+
+    await panel.getByLabel('Name').fill('TLS_KEY')
+    await value.fill('begun')
+    await panel.getByLabel('Several lines').check()
+    const carried = await value.inputValue()
+    await value.fill(`${pem}\n`)
+    const hidden = await looks()
+    await panel.getByLabel('Show the value').check()
+    const shown = await looks()
+    const isLocked = await panel.getByLabel('Several lines').isDisabled()
+    const stored = await page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }])')
+    await panel.getByRole('button', { name: 'Save secret' }).click()
+    await page.getByRole('list', { name: 'Secrets' }).getByText('TLS_KEY').waitFor()
+    await node.request('POST', '/v1/tasks', {
+      action: { type: 'http', method: 'POST', url: sink.url, body: '{{secret.TLS_KEY}}' },
+    })
+    await eventually(async () => sink.hits.length > 0)
+
+    expect({ carried, hidden, shown, isLocked }).toEqual({
+      carried: 'begun',
+      hidden: 'disc',
+      shown: 'none',
+      isLocked: true,
+    })
+    expect(stored).not.toContain('canary')
+    expect(await page.content()).not.toContain('canary')
+    expect(sink.hits[0]).toMatchObject({ body: pem })
+    await node.request('DELETE', '/v1/secrets/TLS_KEY')
+  })
+
+  test('several lines that are pasted into the field for one line stay several lines', async () => {
+    const { page } = await visit(`${node.url}/settings/secrets?panel=new`)
+    const value = page.getByRole('dialog').getByLabel('Value', { exact: true })
+
+    await value.fill('ab')
+    await value.press('ArrowLeft')
+    await page.evaluate(`
+      const clipboardData = new DataTransfer()
+      clipboardData.setData('text', 'one\\ntwo')
+      document.activeElement.dispatchEvent(
+        new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))`)
+    await page.getByLabel('Show the value').waitFor()
+
+    expect(await value.inputValue()).toBe('aone\ntwob')
+  })
+
   test('a secret that gets a user while its dialog is open is not deleted, and the user is shown', async () => {
     await node.request('PUT', '/v1/secrets/TAKEN_MEANWHILE', { value: 'a value' })
     const { page } = await visit(`${node.url}/settings/secrets`, { expected: /409/ })

@@ -1,6 +1,4 @@
 /** Sets the value of a secret. The typed value is not stored anywhere in the browser or the address. */
-import { PasswordInput } from '@mantine/core'
-import '@mantine/core/styles/PasswordInput.css'
 import { useState } from 'react'
 import { SECRET_NAME, SECRET_NAME_RULE } from '../../../src/core/secret/secret-reference.ts'
 import type { ChangeOptions } from '../../api/client.ts'
@@ -9,6 +7,8 @@ import { secretsQuery, setSecret } from '../../api/secrets.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
+import { MAX_VALUE_CHARACTERS, sentValue } from './secret-value.ts'
+import { ValueField } from './value-field.tsx'
 
 interface SecretPanelProps {
   /** The secret to change; undefined for a new one. */
@@ -18,7 +18,8 @@ interface SecretPanelProps {
 
 export function SecretPanel({ name: given, onClose }: SecretPanelProps) {
   const [typed, setTyped] = useState(given ?? '')
-  const [value, setValue] = useState('')
+  const [typedValue, setValue] = useState('')
+  const value = sentValue(typedValue)
   const name = typed.trim()
   const isName = SECRET_NAME.test(name)
   const go = async (options: ChangeOptions) => {
@@ -31,7 +32,7 @@ export function SecretPanel({ name: given, onClose }: SecretPanelProps) {
     <ActDialog
       title={given === undefined ? 'New secret' : `New value of ${given}`}
       onClose={onClose}
-      isReady={isName && value !== ''}
+      isReady={isName && value !== '' && value.length <= MAX_VALUE_CHARACTERS}
       effects={[
         isName ? `Tasks use it as {{secret.${name}}}.` : 'Enter a name and a value.',
         'Attempts that start from now on use the new value. The value cannot be read again.',
@@ -52,15 +53,7 @@ export function SecretPanel({ name: given, onClose }: SecretPanelProps) {
           data-autofocus
         />
       )}
-      <PasswordInput
-        label="Value"
-        description="For a value of several lines, use the command line: belfry secret set NAME --file key.pem"
-        autoComplete="off"
-        maxLength={32_768}
-        value={value}
-        onChange={(event) => setValue(event.currentTarget.value)}
-        {...(given === undefined ? {} : { 'data-autofocus': true })}
-      />
+      <ValueField value={typedValue} onValue={setValue} isFirst={given !== undefined} />
     </ActDialog>
   )
 }

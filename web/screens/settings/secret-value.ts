@@ -1,0 +1,20 @@
+/** The value of a secret as it is typed or pasted. */
+
+/** The maximum of the server. */
+export const MAX_VALUE_CHARACTERS = 32_768
+
+/** One line break at the end is removed, as on the command line: it comes from copying a line. */
+export const sentValue = (typed: string): string => typed.replace(/\r?\n$/, '')
+
+/** A field for one line would silently join the lines of such a text. */
+export const hasSeveralLines = (text: string): boolean => /[\r\n]/.test(sentValue(text))
+
+interface Selection {
+  readonly value: string
+  readonly start: number
+  readonly end: number
+}
+
+/** The text of a field after something is pasted over its selection. */
+export const pasted = (text: string, { value, start, end }: Selection): string =>
+  value.slice(0, start) + text + value.slice(end)

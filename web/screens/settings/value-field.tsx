@@ -1,0 +1,77 @@
+/**
+ * The field for the value of a secret, of one line or of several. What is typed is hidden unless the user wants to see it, and
+ * neither the browser nor a spelling service gets it.
+ */
+import { Checkbox, PasswordInput, Textarea } from '@mantine/core'
+import '@mantine/core/styles/Checkbox.css'
+import '@mantine/core/styles/PasswordInput.css'
+import { type ClipboardEvent, useState } from 'react'
+import { useProblem } from '../../components/field-problems.ts'
+import shared from '../../components/fields.module.css'
+import { hasSeveralLines, MAX_VALUE_CHARACTERS, pasted } from './secret-value.ts'
+import classes from './settings.module.css'
+
+/** Chrome ignores `off` in a field for a password, and would fill in the API key that was saved on the sign-in page. */
+const PRIVATE = {
+  autoComplete: 'new-password',
+  autoCorrect: 'off',
+  autoCapitalize: 'off',
+  spellCheck: false,
+} as const
+
+interface ValueFieldProps {
+  readonly value: string
+  readonly onValue: (value: string) => void
+  readonly isFirst: boolean
+}
+
+export function ValueField({ value, onValue, isFirst }: ValueFieldProps) {
+  const [isLong, setLong] = useState(false)
+  const [isShown, setShown] = useState(false)
+  const problem = useProblem('/value')
+  const paste = (event: ClipboardEvent<HTMLInputElement>) => {
+    const text = event.clipboardData.getData('text')
+    if (!hasSeveralLines(text)) return
+    event.preventDefault()
+    const { selectionStart, selectionEnd } = event.currentTarget
+    const end = selectionEnd ?? value.length
+    onValue(pasted(text, { value, start: selectionStart ?? end, end }))
+    setLong(true)
+  }
+  const field = {
+    ...PRIVATE,
+    label: 'Value',
+    value,
+    error: value.length > MAX_VALUE_CHARACTERS ? 'It has more than 32 768 characters.' : problem,
+    onChange: (event: { currentTarget: { value: string } }) => onValue(event.currentTarget.value),
+    ...(isFirst ? { 'data-autofocus': true } : {}),
+  }
+  return (
+    <>
+      {isLong ? (
+        <Textarea
+          {...field}
+          rows={8}
+          classNames={{ input: [shared.mono, isShown ? '' : classes.hidden].join(' ') }}
+        />
+      ) : (
+        <PasswordInput {...field} visible={isShown} onVisibilityChange={setShown} onPaste={paste} />
+      )}
+      <div className={classes.checks}>
+        <Checkbox
+          label="Several lines"
+          checked={isLong}
+          disabled={isLong && value.includes('\n')}
+          onChange={(event) => setLong(event.currentTarget.checked)}
+        />
+        {isLong && (
+          <Checkbox
+            label="Show the value"
+            checked={isShown}
+            onChange={(event) => setShown(event.currentTarget.checked)}
+          />
+        )}
+      </div>
+    </>
+  )
+}
