@@ -83,6 +83,11 @@ test('an admin creates a project, opens it, and creates, limits, rotates and rev
     'belfry-project': 'shop',
   })
   await list.getByRole('button', { name: 'Rotate deploy' }).click()
+  await dialog.getByText('The old key stays valid for').waitFor()
+  await dialog.getByLabel('Keep the old key for').fill('2h')
+  await dialog.getByLabel('New key expires').fill('2098-01-01T01:00')
+  await dialog.getByText('The old key stays valid for 2 h.').waitFor()
+  expect(await violationsOf(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Rotate' }).click()
   await page.getByRole('region', { name: 'Key', exact: true }).waitFor()
   await page.getByRole('button', { name: 'Done' }).click()
@@ -98,6 +103,13 @@ test('an admin creates a project, opens it, and creates, limits, rotates and rev
   await page.goto(`${balancer.url}/audit-log?action=key.revoke`)
   await page.getByRole('region', { name: 'Changes' }).getByText('deployed elsewhere').waitFor()
 
+  const { body: rotated } = await request(balancer.url, 'GET', '/v1/keys?limit=2', undefined, {
+    authorization: `Bearer ${ADMIN_KEY}`,
+    'belfry-project': 'shop',
+  })
+  const lifeOf = (at: string) => Math.round((Date.parse(at) - Date.now()) / 3_600_000)
+  expect(rotated.items.map(({ expiresAt }: { expiresAt: string }) => lifeOf(expiresAt))).toContain(2)
+  expect(rotated.items).toContainEqual(expect.objectContaining({ expiresAt: '2098-01-01T00:00:00.000Z' }))
   expect(tasks.status).toBe(200)
   expect(body).toMatchObject({ name: 'deploy', project: 'shop' })
   expect(keys.items[0]).toMatchObject({

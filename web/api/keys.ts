@@ -1,12 +1,19 @@
 /** API keys of the project. */
 import type { z } from 'zod'
-import type { ApiKey, CreateApiKey, EditApiKey, NewApiKey } from '../../src/api/resources/keys/schemas.ts'
+import type {
+  ApiKey,
+  CreateApiKey,
+  EditApiKey,
+  NewApiKey,
+  RotateApiKey,
+} from '../../src/api/resources/keys/schemas.ts'
 import { ask, type ChangeOptions, post } from './client.ts'
 import { inPages } from './pages.ts'
 
 export type { ApiKey, NewApiKey }
 export type KeyInput = CreateApiKey
 export type KeyEdit = z.input<typeof EditApiKey>
+export type KeyRotation = NonNullable<z.input<typeof RotateApiKey>>
 
 const PAGE_SIZE = 50
 
@@ -20,8 +27,8 @@ export const editKey = async (id: string, edit: KeyEdit, options?: ChangeOptions
   await ask('PATCH', `/v1/keys/${id}`, { body: edit, ...options })
 }
 
-export const rotateKey = (id: string, options?: ChangeOptions): Promise<NewApiKey> =>
-  post(`/v1/keys/${id}/rotate`, {}, options)
+export const rotateKey = (id: string, rotation: KeyRotation, options?: ChangeOptions): Promise<NewApiKey> =>
+  post(`/v1/keys/${id}/rotate`, rotation, options)
 
 export const revokeKey = async (id: string, options?: ChangeOptions): Promise<void> => {
   await ask('DELETE', `/v1/keys/${id}`, options)

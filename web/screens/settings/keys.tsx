@@ -8,11 +8,15 @@ import { queryClient } from '../../api/query-client.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import shared from '../../components/fields.module.css'
 import { Instant } from '../../components/instant.tsx'
+import { InstantField } from '../../components/instant-field.tsx'
 import { CodeBlock, Panel } from '../../components/panel.tsx'
 import { shellLine } from '../../components/shell.ts'
 import { StateMark } from '../../components/state-mark.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
+import { myZone } from '../../time/zone.ts'
 import { KeyPanel, NewKey } from './key-panel.tsx'
+import { OVERLAP, oldKeyWords, rotationCommand, rotationOf } from './key-rotation.ts'
 import { KEY_LIMIT_FIELDS, limitFlags, limitsEdit, typedLimits } from './limit-fields.ts'
 import { LimitInputs } from './limit-inputs.tsx'
 import { usePanel } from './panel-in-address.ts'
@@ -160,10 +164,14 @@ function LimitKey({ shown: { id, name, limits }, onClose }: KeyDialogProps) {
   )
 }
 
-function RotateKey({ shown: { id, name }, onClose }: KeyDialogProps) {
+function RotateKey({ shown, onClose }: KeyDialogProps) {
+  const { id, name } = shown
+  const [fields, setFields] = useState({ overlap: OVERLAP, expiresAt: '' })
   const [made, setMade] = useState<string | null>(null)
+  const rotation = rotationOf(fields)
+  const old = oldKeyWords(fields.overlap, shown)
   const rotate = async (options: ChangeOptions) => {
-    setMade((await rotateKey(id, options)).key)
+    setMade((await rotateKey(id, rotation, options)).key)
     readAgain()
   }
   if (made !== null) return <NewKey text={made} onClose={onClose} />
@@ -171,15 +179,40 @@ function RotateKey({ shown: { id, name }, onClose }: KeyDialogProps) {
     <ActDialog
       title={`Rotate the key ${name}?`}
       onClose={onClose}
+      isReady={old !== null}
       effects={[
         'A new key with the same name, role and limits is created, and shown once in the next step.',
-        'The old key stays valid for a day.',
+        old ?? 'Enter how long the old key stays valid.',
       ]}
-      twin={{ method: 'POST', path: `/v1/keys/${id}/rotate` }}
-      command={`belfry key rotate ${id}`}
+      twin={{ method: 'POST', path: `/v1/keys/${id}/rotate`, body: rotation }}
+      command={rotationCommand(id, rotation)}
       button="Rotate"
       act={rotate}
-    />
+    >
+      <div className={shared.two}>
+        <TextField
+          label="Keep the old key for"
+          description="From 0s to 30d"
+          pointer="/overlap"
+          placeholder={OVERLAP}
+          value={fields.overlap}
+          onText={(overlap) => setFields({ ...fields, overlap })}
+          data-autofocus
+        />
+        <InstantField
+          label="New key expires"
+          description={
+            shown.expiresAt === null
+              ? 'Leave empty for a key that never expires.'
+              : 'Leave empty for the lifetime of the old key.'
+          }
+          pointer="/expiresAt"
+          zone={myZone()}
+          value={fields.expiresAt}
+          onInstant={(expiresAt) => setFields({ ...fields, expiresAt })}
+        />
+      </div>
+    </ActDialog>
   )
 }
 
