@@ -141,7 +141,7 @@ const SCREENS: readonly Screen[] = [
   { name: 'nodes', path: () => `/nodes`, ready: heading('64 shards') },
   {
     name: 'audit log',
-    path: () => `/audit-log?kind=task`,
+    path: () => `/audit-log?kind=task&since=between`,
     ready: (page) => page.getByRole('region', { name: 'Changes' }).getByText('it takes long').waitFor(),
   },
   {

@@ -19,6 +19,7 @@ export interface AuditFilter {
   readonly subject?: string | undefined
   readonly actor?: string | undefined
   readonly from?: string | undefined
+  readonly to?: string | undefined
 }
 
 export const auditLogQuery = (filter: AuditFilter) =>

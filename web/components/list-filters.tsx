@@ -1,6 +1,6 @@
 /** Filters that lists on several screens share. An empty choice means no filter. */
 import { NativeSelect } from '@mantine/core'
-import { SPANS, type Span } from './span.ts'
+import { BETWEEN, SPANS, type Span } from './span.ts'
 import { type AnyState, LOOKS } from './state.ts'
 
 interface ChoiceFilterProps {
@@ -44,16 +44,21 @@ export function StateFilter<S extends AnyState>({ states, value, onChoose }: Sta
 const SPAN_WORDS = { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days' } as const
 
 interface SinceFilterProps {
-  readonly value: Span | undefined
+  readonly value: Span | typeof BETWEEN | undefined
   readonly onChoose: (since: string) => void
+  /** Whether the list can also be limited to a range between two instants. */
+  readonly withBetween?: boolean
 }
 
-export function SinceFilter({ value, onChoose }: SinceFilterProps) {
+export function SinceFilter({ value, onChoose, withBetween = false }: SinceFilterProps) {
   return (
     <ChoiceFilter
       label="Time range"
       any="Any time"
-      choices={SPANS.map((span) => ({ value: span, label: SPAN_WORDS[span] }))}
+      choices={[
+        ...SPANS.map((span) => ({ value: span, label: SPAN_WORDS[span] })),
+        ...(withBetween ? [{ value: BETWEEN, label: 'Between …' }] : []),
+      ]}
       value={value}
       onChoose={onChoose}
     />

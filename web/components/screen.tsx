@@ -30,6 +30,11 @@ export function Screen({ title, heading = title, state, aside, children }: Scree
   )
 }
 
+/** Filters that belong together, on a separate line. */
+export function FilterRange({ children }: { readonly children: ReactNode }) {
+  return <div className={classes.range}>{children}</div>
+}
+
 /** The filters of a list. */
 export function Filters({ children }: { readonly children: ReactNode }) {
   return <search className={classes.filters}>{children}</search>

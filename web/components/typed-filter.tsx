@@ -5,7 +5,7 @@ import { Icon } from './icon.tsx'
 /** Delay after the last key before the list is queried. */
 const TYPING_MS = 250
 
-interface TypedFilterProps {
+export interface TypedFilterProps {
   readonly label: string
   /** The label by default. */
   readonly placeholder?: string
@@ -15,8 +15,8 @@ interface TypedFilterProps {
   readonly isMain?: boolean
 }
 
-/** A text field that filters a list. */
-export function TypedFilter({ label, placeholder = label, value, onChange, isMain }: TypedFilterProps) {
+/** What was typed into a filter, which changes the address once the user has stopped typing. */
+export function useTyped({ value, onChange }: Pick<TypedFilterProps, 'value' | 'onChange'>) {
   const [typed, setTyped] = useState(value)
   const [known, setKnown] = useState(value)
   // If the address changes by itself, such as with the back button, it replaces what was typed.
@@ -32,6 +32,12 @@ export function TypedFilter({ label, placeholder = label, value, onChange, isMai
     }, TYPING_MS)
     return () => clearTimeout(timer)
   }, [typed, value, onChange])
+  return [typed, setTyped] as const
+}
+
+/** A text field that filters a list. */
+export function TypedFilter({ label, placeholder = label, isMain, ...props }: TypedFilterProps) {
+  const [typed, setTyped] = useTyped(props)
   return (
     <TextInput
       aria-label={label}

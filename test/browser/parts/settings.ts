@@ -361,4 +361,32 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByRole('link', { name: 'All its changes' }).click()
     await page.getByRole('link', { name: 'task.create' }).waitFor()
   })
+
+  test('the audit log is limited to a range between two instants, which the address keeps', async () => {
+    const task = async (name: string) =>
+      (await node.request('POST', '/v1/tasks', { name, action: { type: 'sleep', duration: '1s' } })).body
+    const { id } = await task('in the range')
+    const { page } = await visit(`${node.url}/audit-log?subject=${id}`)
+    const row = page.getByRole('region', { name: 'Changes' }).getByText('in the range')
+    const inBerlin = (at: number) =>
+      new Date(at).toLocaleString('sv-SE', { timeZone: 'Europe/Berlin' }).slice(0, 16)
+    const [before, after] = [Date.now() - 120_000, Date.now() + 120_000].map(inBerlin)
+
+    await row.waitFor()
+    await page.getByLabel('Time range').selectOption('Between …')
+    await page.getByLabel('To, exclusive (Berlin)').fill(before?.replace(' ', 'T') ?? '')
+    await page.getByText('No changes match these filters.').waitFor()
+    await page.getByLabel('To, exclusive (Berlin)').fill(after?.replace(' ', 'T') ?? '')
+    await row.waitFor()
+    await page.getByLabel('From (Berlin)').fill(before?.replace(' ', 'T') ?? '')
+    await page.waitForURL(/since=between.*from=/)
+    await page.reload()
+    await row.waitFor()
+    const search = new URL(page.url()).searchParams
+    await page.getByLabel('Time range').selectOption('Last hour')
+    await row.waitFor()
+
+    expect(Date.parse(search.get('to') ?? '') - Date.parse(search.get('from') ?? '')).toBe(240_000)
+    expect(page.url()).not.toMatch(/from=|to=/)
+  })
 }

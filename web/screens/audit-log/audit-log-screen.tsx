@@ -7,12 +7,13 @@ import { auditLogQuery } from '../../api/audit-log.ts'
 import { itemsOf } from '../../api/pages.ts'
 import type { AuditEntry } from '../../api/wire.ts'
 import { Distance } from '../../components/instant.tsx'
+import { InstantFilter } from '../../components/instant-filter.tsx'
 import { ChoiceFilter, SinceFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { More, Paged } from '../../components/paged.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { Filters, Screen } from '../../components/screen.tsx'
-import { useFrom } from '../../components/span.ts'
+import { FilterRange, Filters, Screen } from '../../components/screen.tsx'
+import { BETWEEN, useFrom } from '../../components/span.ts'
 import { Table } from '../../components/table.tsx'
 import { TypedFilter } from '../../components/typed-filter.tsx'
 import { type AuditFilters, auditFilters } from './filters.ts'
@@ -24,9 +25,10 @@ const LOOK_AGAIN_MS = 10_000
 
 export function AuditLogScreen() {
   const filters = auditFilters(route.useSearch())
-  const { scope, action, kind: subjectKind, subject, actor, since } = filters
+  const { scope, action, kind: subjectKind, subject, actor, since, to } = filters
+  const from = useFrom(since === BETWEEN ? undefined : since) ?? filters.from
   const query = useInfiniteQuery({
-    ...auditLogQuery({ scope, action, subjectKind, subject, actor, from: useFrom(since) }),
+    ...auditLogQuery({ scope, action, subjectKind, subject, actor, from, to }),
     placeholderData: keepPreviousData,
     refetchInterval: LOOK_AGAIN_MS,
   })
@@ -122,7 +124,11 @@ function AuditFilterBar({ filters }: { readonly filters: AuditFilters }) {
         value={filters.kind}
         onChoose={(kind) => choose({ kind })}
       />
-      <SinceFilter value={filters.since} onChoose={(since) => choose({ since })} />
+      <SinceFilter
+        value={filters.since}
+        onChoose={(since) => choose({ since, from: '', to: '' })}
+        withBetween
+      />
       <TypedFilter
         label="ID of task, queue, key …"
         value={filters.subject ?? ''}
@@ -140,6 +146,12 @@ function AuditFilterBar({ filters }: { readonly filters: AuditFilters }) {
         onChange={(event) => choose({ scope: event.currentTarget.value })}
         data={Object.entries(SCOPE_WORDS).map(([value, label]) => ({ value, label }))}
       />
+      {filters.since === BETWEEN && (
+        <FilterRange>
+          <InstantFilter label="From" value={filters.from ?? ''} onChange={(from) => choose({ from })} />
+          <InstantFilter label="To, exclusive" value={filters.to ?? ''} onChange={(to) => choose({ to })} />
+        </FilterRange>
+      )}
     </Filters>
   )
 }
