@@ -94,6 +94,22 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await read(id)).toMatchObject({ state: 'paused', action: { body: { day: 1 } } })
   })
 
+  test('a run is cancelled after its effects were shown, with a reason', async () => {
+    const { id } = await create({ action: { type: 'sleep', duration: '1h' }, schedule: { type: 'manual' } })
+    const { body: run } = await node.request('POST', `/v1/tasks/${id}/trigger`)
+    const { page } = await visit(`${node.url}/runs/${run.id}`)
+
+    await page.getByRole('button', { name: 'Cancel run…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Cancel this run?' })
+    await dialog.getByText('it is not attempted again').waitFor()
+    await dialog.getByLabel('Reason').fill('wrong month')
+    await dialog.getByRole('button', { name: 'Cancel run' }).click()
+    await page.getByText('cancelled', { exact: true }).first().waitFor()
+
+    const { body } = await node.request('GET', `/v1/audit-log?subject=${run.id}`)
+    expect(body.items).toMatchObject([{ action: 'run.cancel', reason: 'wrong month' }])
+  })
+
   test('a backfill is counted before it starts, and shows its progress', async () => {
     const { id } = await create(sleeping('fill me'))
     const { page } = await visit(`${node.url}/tasks/${id}?panel=backfill`, { expected: /422/ })

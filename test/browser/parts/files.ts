@@ -66,10 +66,14 @@ export function files({ visit }: TestBrowser, { node }: TestServer): void {
       .getByRole('region', { name: 'Files', exact: true })
       .getByRole('link', { name: 'unused.sh' })
       .click()
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('dialog').getByLabel('Reason').fill('uploaded twice')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('unused.sh was deleted.').waitFor()
 
     const { body } = await node.request('GET', '/v1/files?name=unused.sh')
     expect(body.items).toEqual([])
+    const { body: log } = await node.request('GET', '/v1/audit-log?action=file.delete')
+    expect(log.items[0]).toMatchObject({ reason: 'uploaded twice' })
   })
 }

@@ -1,9 +1,9 @@
 /** One file: its properties and the tasks that use it. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { deleteFile, downloadFile, fileKeys, fileQuery } from '../../api/files.ts'
-import { queryClient } from '../../api/query-client.ts'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { downloadFile, fileQuery } from '../../api/files.ts'
 import type { FileInUse } from '../../api/wire.ts'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -12,8 +12,9 @@ import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { Screen } from '../../components/screen.tsx'
 import { Table } from '../../components/table.tsx'
-import { tell, tellFailure } from '../../components/toast.tsx'
+import { tellFailure } from '../../components/toast.tsx'
 import { Unread } from '../../components/unread.tsx'
+import { DeleteFile } from './delete-file.tsx'
 import { kindWords, sizeWords, stateWords } from './file-words.ts'
 
 const route = getRouteApi('/files/$fileId')
@@ -75,17 +76,7 @@ function Users({ file: { usedBy, hasMoreUsers } }: { readonly file: FileInUse })
 }
 
 function Acts({ file }: { readonly file: FileInUse }) {
-  const navigate = useNavigate()
-  const remove = async () => {
-    try {
-      await deleteFile(file.id)
-      tell({ text: `${file.name} was deleted.` })
-      void queryClient.invalidateQueries({ queryKey: fileKeys.lists })
-      await navigate({ to: '/files' })
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
+  const [isAsking, setAsking] = useState(false)
   return (
     <>
       {file.state === 'ready' && (
@@ -110,10 +101,11 @@ function Acts({ file }: { readonly file: FileInUse }) {
         disabled={file.usedBy.length > 0}
         title={file.usedBy.length > 0 ? 'Tasks use this file' : undefined}
         leftSection={<Icon name="trash" size={16} />}
-        onClick={() => void remove()}
+        onClick={() => setAsking(true)}
       >
-        Delete
+        Delete…
       </Button>
+      {isAsking && <DeleteFile file={file} onClose={() => setAsking(false)} />}
     </>
   )
 }

@@ -2,11 +2,11 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
 import { outcomeWords } from '../../../src/core/words/outcome.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
 import { useIsGone } from '../../api/gone.ts'
-import { queryClient } from '../../api/query-client.ts'
-import { cancelRun, isOpen, retryRun, runKeys, runQuery } from '../../api/runs.ts'
+import { isOpen, retryRun, runQuery } from '../../api/runs.ts'
 import { taskQuery } from '../../api/tasks.ts'
 import type { Run, RunWithAttempts, Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
@@ -23,6 +23,7 @@ import { useTitle } from '../../components/title.ts'
 import { tell, tellFailure } from '../../components/toast.tsx'
 import { Unread } from '../../components/unread.tsx'
 import { Attempts } from './attempts.tsx'
+import { CancelRun } from './cancel-run.tsx'
 import { Progress } from './progress.tsx'
 import { RunLog } from './run-log.tsx'
 import classes from './run-screen.module.css'
@@ -116,14 +117,7 @@ const State = ({ run }: { readonly run: RunWithAttempts }) => (
 )
 
 function Acts({ run, task }: HeadProps) {
-  const cancel = async () => {
-    try {
-      queryClient.setQueryData(runKeys.one(run.id), await cancelRun(run.id))
-      tell({ text: 'The run is being cancelled.' })
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
+  const [isAsking, setAsking] = useState(false)
   const navigate = useNavigate()
   const retry = async () => {
     try {
@@ -152,10 +146,11 @@ function Acts({ run, task }: HeadProps) {
         </Button>
       )}
       {isOpen(run) && (
-        <Button variant="default" disabled={run.cancelRequestedAt !== null} onClick={() => void cancel()}>
-          {run.cancelRequestedAt === null ? 'Cancel run' : 'Cancelling…'}
+        <Button variant="default" disabled={run.cancelRequestedAt !== null} onClick={() => setAsking(true)}>
+          {run.cancelRequestedAt === null ? 'Cancel run…' : 'Cancelling…'}
         </Button>
       )}
+      {isAsking && <CancelRun run={run} onClose={() => setAsking(false)} />}
     </>
   )
 }
