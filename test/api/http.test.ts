@@ -205,8 +205,10 @@ test('the documentation page finds the OpenAPI document, and /docs redirects to 
   expect(await send('GET', '/docs')).toMatchObject({ status: 301, headers: { location: '/docs/' } })
 })
 
-test('a server stops at once despite open connections without a complete request', async () => {
-  const node = await startOneNode(await createTestDatabase(), { roles: 'api' })
+test('a server stops despite open connections without a complete request', async () => {
+  // So that nothing but the stop closes them.
+  const limits = { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 }
+  const node = await startOneNode(await createTestDatabase(), { roles: 'api', ...limits })
   const { port } = new URL(node.url)
   const silent = connect(Number(port), '127.0.0.1')
   const halfway = connect(Number(port), '127.0.0.1')
@@ -214,10 +216,8 @@ test('a server stops at once despite open connections without a complete request
   halfway.write('GET /healthz HTTP/1.1\r\nHost: loc')
   await node.request('GET', '/healthz')
   const closed = Promise.all([once(silent.resume(), 'close'), once(halfway.resume(), 'close')])
-  const startedAt = performance.now()
 
   await node.stop()
 
   await closed
-  expect(performance.now() - startedAt).toBeLessThan(25_000)
 })
