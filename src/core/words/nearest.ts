@@ -8,6 +8,9 @@ export function nearest(word: string, candidates: readonly string[]): string {
 /** Returns the candidate that was probably meant; undefined if none is similar, because a guess would be misleading. */
 export function likely(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase()
+  const closest = nearest(word, candidates)
+  const changes = distance(lower, closest.toLowerCase())
+  if (changes <= word.length * MISSPELT_SHARE) return closest
   const isPart = (candidate: string) => {
     const other = candidate.toLowerCase()
     return (
@@ -16,10 +19,11 @@ export function likely(word: string, candidates: readonly string[]): string | un
   }
   const parts = candidates.filter(isPart)
   if (parts.length > 0) return nearest(word, parts)
-  const candidate = nearest(word, candidates)
-  return distance(lower, candidate.toLowerCase()) <= word.length / 2 ? candidate : undefined
+  return changes <= word.length / 2 ? closest : undefined
 }
 
+/** A word that differs in at most this share of its characters is misspelt: `queueTimout` means `queueTimeout`, not `queue`. */
+const MISSPELT_SHARE = 0.2
 /** Minimum length for matching a word that contains the candidate or is contained in it. */
 const LEAST_PART = 3
 
