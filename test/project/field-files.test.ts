@@ -63,7 +63,7 @@ const NAMING = {
   declaration: [DECLARATION],
   code: [
     'src/core/ledger/refusal-report.ts',
-    'src/core/why/then.ts',
+    'src/core/why/skipped-then.ts',
     'src/scheduler/catch-up.ts',
     'src/scheduler/firing.ts',
     'src/scheduler/scheduler.ts',

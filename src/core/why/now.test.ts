@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { TASK_DEFAULTS } from '../task/field-list.ts'
 import type { TaskDefinition } from '../task/task.ts'
-import { type LiveRun, type NowCase, whyNow } from './now.ts'
+import { whyNow } from './now.ts'
+import type { LiveRun, NowCase } from './now-case.ts'
 
 const NOW = Date.UTC(2026, 5, 1)
 const S = 1_000

@@ -3,7 +3,7 @@
  * time are in history with their start and end, and nodes and unwatched periods are kept for a while.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
-import type { Workers } from '../../core/why/now.ts'
+import type { Workers } from '../../core/why/now-case.ts'
 import { part, reading, sql } from '../database/sql.ts'
 import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 import { candidates, type Needs } from './why.ts'

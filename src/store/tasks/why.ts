@@ -3,8 +3,8 @@
  * past instant, what was recorded about it. Each statement reads a bounded range of an index.
  */
 import { HTTP_LABEL } from '../../core/run/own-labels.ts'
-import type { LiveRun, Waiting, Workers } from '../../core/why/now.ts'
-import type { PastAttempt, PastRun, Pause } from '../../core/why/then.ts'
+import type { LiveRun, Waiting, Workers } from '../../core/why/now-case.ts'
+import type { PastAttempt, PastRun, Pause } from '../../core/why/then-case.ts'
 import { watchedShards } from '../agenda/shards.ts'
 import { list, type Part, part, sql } from '../database/sql.ts'
 import { isForActors } from '../queues/gates.ts'
