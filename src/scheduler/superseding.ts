@@ -5,7 +5,8 @@ import { activeBefore, type HeldRun, tellBefore } from '../store/agenda/supersed
 import type { Database } from '../store/database/database.ts'
 import { withDeadlockRetry } from '../store/database/retry-on-deadlock.ts'
 import { SetAside } from '../store/database/set-aside.ts'
-import { cancelRuns, lockRuns, lockTaskRow, wakeHeld } from '../store/tasks/task-statements.ts'
+import { cancelRuns, lockRuns, wakeHeld } from '../store/tasks/cancel.ts'
+import { lockTaskRow } from '../store/tasks/locked-task.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 

@@ -1,7 +1,7 @@
 /** Tasks that are paused when they are created: what does not run until somebody resumes them, and what runs then. */
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
-import { lockTaskRow } from '../../src/store/tasks/task-statements.ts'
+import { lockTaskRow } from '../../src/store/tasks/locked-task.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'

@@ -4,12 +4,8 @@ import { Expiry } from '../../src/maintenance/expiry.ts'
 import { endRuns } from '../../src/store/agenda/outcomes.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import {
-  insertNext,
-  latestOccurrence,
-  markPaused,
-  sweepScheduled,
-} from '../../src/store/tasks/task-statements.ts'
+import { insertNext, latestOccurrence, sweepScheduled } from '../../src/store/tasks/next-row.ts'
+import { markPaused } from '../../src/store/tasks/pauses.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { completed, dueRow, endedRow, type TaskInAgenda, tasksInAgenda } from '../support/agenda.ts'

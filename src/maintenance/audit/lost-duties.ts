@@ -3,7 +3,8 @@ import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf } from '../../core/task/task.ts'
 import * as audit from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import { insertDuty, lockTaskRow } from '../../store/tasks/task-statements.ts'
+import { insertDuty } from '../../store/tasks/duties.ts'
+import { lockTaskRow } from '../../store/tasks/locked-task.ts'
 import type { AuditorOptions } from './auditor.ts'
 
 /** Number of tasks that one statement examines, and maximum number of statements per look. */

@@ -11,7 +11,8 @@ import { insertCatchUpRuns } from '../../store/agenda/catch-up.ts'
 import * as audit from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { historyBeginOf } from '../../store/history/run-search.ts'
-import { insertNext, insertSkip, latestOccurrence } from '../../store/tasks/task-statements.ts'
+import { insertNext, latestOccurrence } from '../../store/tasks/next-row.ts'
+import { insertSkip } from '../../store/tasks/skips.ts'
 import { type GoOn, remedySteps } from './stalled.ts'
 
 /** What was done about a task that had lost its next row. */

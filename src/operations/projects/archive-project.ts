@@ -25,7 +25,8 @@ import {
   tasksToSilence,
 } from '../../store/projects/project-sweeps.ts'
 import { markProjectArchived, markProjectRestored, readProject } from '../../store/projects/projects.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import { cancelRuns, lockRuns } from '../../store/tasks/cancel.ts'
+import { lockTaskRow } from '../../store/tasks/locked-task.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import { type Context, contextOf, type Facilities, systemCall } from '../context.ts'
 import { pauseTask, resumeTask } from '../tasks/pause-task.ts'
@@ -142,10 +143,10 @@ async function silenceTask(context: Context, id: string): Promise<void> {
   const [goesOn] = await db.run(noteSilenced(id))
   if (goesOn) await pauseTask(context, id, { reason: ARCHIVED }).catch(ignoreEnded)
   await withDeadlockRetry(db, async (tx) => {
-    await tx.run(changes.lockTaskRow(id))
+    await tx.run(lockTaskRow(id))
     await tx.run(cancelBackfills({ taskId: id, id: null }))
-    await tx.run(changes.lockRuns({ taskId: id, runId: null }))
-    await tx.run(changes.cancelRuns({ taskId: id, runId: null, nextRunId: uuidv7() }))
+    await tx.run(lockRuns({ taskId: id, runId: null }))
+    await tx.run(cancelRuns({ taskId: id, runId: null, nextRunId: uuidv7() }))
   })
   wakeUps.announceCancel()
 }

@@ -19,7 +19,10 @@ import { type Queryable, violatedConstraint } from '../../store/database/databas
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { replaceFileUses } from '../../store/files/uses.ts'
 import { replaceSecretUses } from '../../store/secrets/secrets.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import type { LockedTask } from '../../store/tasks/locked-task.ts'
+import { continueChain, keepOrdinal, latestOccurrence, type SweptRow } from '../../store/tasks/next-row.ts'
+import { markPaused, rewordPause } from '../../store/tasks/pauses.ts'
+import { endVersion, type RedefinedTask, replaceDefinition } from '../../store/tasks/redefinition.ts'
 import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
 import { requireQueueOf } from '../access/require.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
@@ -70,7 +73,7 @@ export async function editTask(context: Context, { id, edit: given, expected, by
  * is the same whether its tokens are stored as secrets or not.
  */
 function isSame(
-  { key, name, owner, tags, ...task }: changes.LockedTask,
+  { key, name, owner, tags, ...task }: LockedTask,
   { definition: edited, ...fields }: Omit<Redefined, 'isRetimed'>,
 ): boolean {
   const definition = tokenless(task.definition)
@@ -91,7 +94,7 @@ export interface Redefinition {
 }
 
 /** The new state of a task. */
-export interface Redefined extends Omit<changes.TaskEdit, 'id'> {
+export interface Redefined extends Omit<RedefinedTask, 'id'> {
   /** Whether the edit may change when the task is due, and not only what it does. */
   readonly isRetimed: boolean
 }
@@ -100,7 +103,7 @@ export interface Redefined extends Omit<changes.TaskEdit, 'id'> {
 export async function redefine(
   context: Context,
   { id, expected, note: given }: Redefinition,
-  toBe: (task: changes.LockedTask, now: number, tx: Queryable) => Promise<Redefined | null>,
+  toBe: (task: LockedTask, now: number, tx: Queryable) => Promise<Redefined | null>,
 ): Promise<void> {
   const { db, clock, projectId, wakeUps, lanes } = context
   const limits = await limitsOf(context)
@@ -146,7 +149,7 @@ const UNCHANGED = { due: [], isGateChanged: false, noteLane: () => {} }
 interface Redefining {
   readonly context: Context
   /** The task before the edit. */
-  readonly task: changes.LockedTask
+  readonly task: LockedTask
   readonly redefined: Redefined
   readonly now: number
   /** What the task then waits for, in words; null if its files are there. */
@@ -186,7 +189,7 @@ async function store(
   const { projectId } = context
   const { id } = task
   const { definition } = redefined
-  const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }, now))
+  const [replaced] = await tx.run(replaceDefinition({ id, ...redefined }, now))
   await tx.run(insertEdit(id, note))
   if (task.definition.secrets || definition.secrets)
     await tx.run(replaceSecretUses(projectId, { taskId: id, names: definition.secrets ?? [] }))
@@ -217,7 +220,7 @@ async function moveRows(
     const isSettled = isKept && task.isSettled
     if (!isWaiting || !isKept) await recordPause(tx, { task, projectId, until: updatedAt })
     if (isSettled) await tx.run(settleTask(task.id, task.nextOrdinal))
-    await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until: updatedAt }))
+    await tx.run(endVersion({ taskId: task.id, version: task.version, until: updatedAt }))
     if (!task.awaitsFiles) return []
     return goOnWaiting(tx, { task: { ...task, definition, version, updatedAt, isSettled }, projectId, wait })
   }
@@ -229,10 +232,10 @@ async function moveRows(
 /** Updates a task that waited for files: it resumes if the files that it names now are there; otherwise it waits for those. */
 async function goOnWaiting(
   tx: Queryable,
-  { task, projectId, wait }: { task: changes.LockedTask; projectId: string; wait: string | null },
+  { task, projectId, wait }: { task: LockedTask; projectId: string; wait: string | null },
 ): Promise<number[]> {
   if (wait !== null) {
-    await tx.run(changes.rewordPause(task.id, { reason: wait, until: null }))
+    await tx.run(rewordPause(task.id, { reason: wait, until: null }))
     return []
   }
   const at = await endWait(tx, { task, projectId, now: Math.floor(task.updatedAt) })
@@ -259,14 +262,12 @@ async function beginWait(
   const isKept = isSameOnce(task.definition, definition)
   const isAhead = isKept && swept !== null
   const isOver = at !== null && !isAhead && (await isOnceOver(tx, { task, projectId, at }))
-  const [paused] = await tx.run(
-    changes.markPaused(task.id, ordinal, { reason, until: null, awaitsFiles: true }),
-  )
+  const [paused] = await tx.run(markPaused(task.id, ordinal, { reason, until: null, awaitsFiles: true }))
   if (isOver) await tx.run(settleTask(task.id, ordinal))
   if (!isKept)
     await recordDue(tx, swept, { task, projectId, reason: 'file_missing', until: paused?.pausedAt ?? now })
   await tx.run(
-    changes.endVersion({
+    endVersion({
       taskId: task.id,
       version: task.version,
       until: Math.max(until, paused?.pausedAt ?? now),
@@ -295,11 +296,11 @@ async function carryOver(tx: Queryable, change: Change): Promise<number[]> {
   const swept = await haltTask(tx, task.id)
   const delayMs = chainDelay(definition)
   if (swept === null) {
-    await continueChain(tx, change)
+    await leaveToActiveRun(tx, change)
     return []
   }
   const { scheduledFor: at, ordinal } = swept
-  await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until: at - 1 }))
+  await tx.run(endVersion({ taskId: task.id, version: task.version, until: at - 1 }))
   await writeNext(tx, { taskId: task.id, projectId, definition, version, at, ordinal, delayMs })
   return [at]
 }
@@ -311,13 +312,13 @@ async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
   const swept = await haltTask(tx, task.id)
   const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
   // A manual task has no next row, and retention deletes the history of the others.
-  if (ordinal > task.nextOrdinal) await tx.run(changes.keepOrdinal(task.id, ordinal))
+  if (ordinal > task.nextOrdinal) await tx.run(keepOrdinal(task.id, ordinal))
   const row = { taskId: task.id, projectId, definition, version, delayMs: chainDelay(definition) }
   const due = swept !== null && swept.scheduledFor <= now ? swept : null
   const isOver = isBeyond(definition, ordinal)
   const isKept = due !== null && !isOver && goesOnFrom(change, due.scheduledFor)
   const until = isKept ? due.scheduledFor : await passedUntil(tx, change)
-  await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until }))
+  await tx.run(endVersion({ taskId: task.id, version: task.version, until }))
   if (isOver) {
     await recordDue(tx, swept, { task, projectId, reason: 'bounds', until: now })
     return []
@@ -328,7 +329,7 @@ async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
   }
   const written = due === null ? [] : await settleDue(tx, change, due)
   const isChained = row.delayMs !== null && written.length > 0
-  if (isChained || (await continueChain(tx, change))) return written
+  if (isChained || (await leaveToActiveRun(tx, change))) return written
   const next = ordinal + written.length
   const at = isBeyond(definition, next) ? null : await nextAt(tx, change, swept)
   if (at === null || written.includes(at)) return written
@@ -340,24 +341,24 @@ const isBeyond = ({ maxRuns }: TaskDefinition, ordinal: number) => maxRuns !== n
 
 /** Returns how far the old schedule has been processed: up to now, or to a row that was fired a moment early. */
 async function passedUntil(tx: Queryable, { task, now }: Pick<Change, 'task' | 'now'>): Promise<number> {
-  const [latest] = await tx.run(changes.latestOccurrence(task.id))
+  const [latest] = await tx.run(latestOccurrence(task.id))
   return Math.max(now, latest?.until ?? now)
 }
 
 /** Lets the end of an active run write the next row, if the task is a chain and has an active run. */
-async function continueChain(tx: Queryable, { task, definition, projectId }: Change): Promise<boolean> {
+async function leaveToActiveRun(tx: Queryable, { task, definition, projectId }: Change): Promise<boolean> {
   const delayMs = chainDelay(definition)
   if (delayMs === null) return false
   const lane = laneOf(projectId, definition).id
   const { priority } = definition
-  return (await tx.run(changes.continueChain({ taskId: task.id, delayMs, lane, priority }))).length > 0
+  return (await tx.run(continueChain({ taskId: task.id, delayMs, lane, priority }))).length > 0
 }
 
 /** Returns the next occurrence of the new definition that the old one did not have already. */
 async function nextAt(
   tx: Queryable,
   { task, definition, projectId, now }: Change,
-  swept: changes.SweptRow | null,
+  swept: SweptRow | null,
 ): Promise<number | null> {
   const plan = planOf(definition)
   switch (definition.schedule.type) {
@@ -370,7 +371,7 @@ async function nextAt(
     }
     case 'delay': {
       const at = nextOfEditedChain(task.definition, definition, { now, swept })
-      const [latest] = await tx.run(changes.latestOccurrence(task.id))
+      const [latest] = await tx.run(latestOccurrence(task.id))
       // A new chain could begin in the same millisecond as the last occurrence of the old schedule.
       return at === null || latest?.until == null ? at : Math.max(at, latest.until + 1)
     }
@@ -383,7 +384,7 @@ async function nextAt(
 function nextOfEditedChain(
   before: TaskDefinition,
   after: TaskDefinition,
-  { now, swept }: { now: number; swept: changes.SweptRow | null },
+  { now, swept }: { now: number; swept: SweptRow | null },
 ): number | null {
   const { startAt, endAt } = planOf(after)
   if (swept === null || before.schedule.type !== 'delay' || after.schedule.type !== 'delay')

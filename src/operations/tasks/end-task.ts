@@ -3,7 +3,8 @@ import { utc } from '../../core/values/utc.ts'
 import { cancelBackfills } from '../../store/backfills/backfills.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { replaceSecretUses } from '../../store/secrets/secrets.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import { cancelRuns, lockRuns, markCancelled, markDeleted } from '../../store/tasks/cancel.ts'
+import { sweepDuties } from '../../store/tasks/duties.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { eraseSecrets } from './erase-secrets.ts'
@@ -17,17 +18,17 @@ export async function endTask(context: Context, id: string, how: 'cancel' | 'del
   await withDeadlockRetry(db, async (tx) => {
     const locked = await lockOwn(tx, context, id)
     const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
-    const [ended] = await tx.run(how === 'cancel' ? changes.markCancelled(id) : changes.markDeleted(id))
+    const [ended] = await tx.run(how === 'cancel' ? markCancelled(id) : markDeleted(id))
     const until = ended?.cancelledAt ?? Number.NEGATIVE_INFINITY
     await dropSkips(tx, task, { projectId, now: until })
-    await tx.run(changes.sweepDuties(id, ['resume', 'skip']))
+    await tx.run(sweepDuties(id, ['resume', 'skip']))
     const swept = await haltTask(tx, id)
     if (task.pausedAt !== null && task.cancelledAt === null) await recordPause(tx, { task, projectId, until })
     await recordDue(tx, swept, { task, projectId, reason: 'cancelled', until })
     // Before the runs are cancelled: this waits for a scheduler that is adding runs of a backfill.
     await tx.run(cancelBackfills({ taskId: id, id: null }))
-    await tx.run(changes.lockRuns({ taskId: id, runId: null }))
-    await tx.run(changes.cancelRuns({ taskId: id, runId: null, nextRunId: uuidv7() }))
+    await tx.run(lockRuns({ taskId: id, runId: null }))
+    await tx.run(cancelRuns({ taskId: id, runId: null, nextRunId: uuidv7() }))
     if (how === 'delete') {
       await eraseSecrets(tx, id)
       if (task.definition.secrets) await tx.run(replaceSecretUses(projectId, { taskId: id, names: [] }))

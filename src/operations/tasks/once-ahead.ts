@@ -7,7 +7,8 @@ import { firstOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { historyBeginOf } from '../../store/history/run-search.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import type { LockedTask } from '../../store/tasks/locked-task.ts'
+import { hasOccurrence } from '../../store/tasks/next-row.ts'
 import { type EarlierOnce, earlierOnces } from '../../store/tasks/task-versions.ts'
 import { nextOrdinal, writeNext } from './settle.ts'
 
@@ -22,13 +23,9 @@ export async function onceAhead(tx: Queryable, task: Once['task']): Promise<numb
  */
 export async function isOnceOver(
   tx: Queryable,
-  {
-    task,
-    projectId,
-    at,
-  }: { task: Pick<changes.LockedTask, 'id' | 'version'>; projectId: string; at: number },
+  { task, projectId, at }: { task: Pick<LockedTask, 'id' | 'version'>; projectId: string; at: number },
 ): Promise<boolean> {
-  const [known] = await tx.run(changes.hasOccurrence(task.id, at))
+  const [known] = await tx.run(hasOccurrence(task.id, at))
   if (known?.exists) return true
   // Asked last: what is deleted from history meanwhile is known to be gone.
   const [begin] = await tx.run(historyBeginOf(projectId))
@@ -38,7 +35,7 @@ export async function isOnceOver(
 }
 
 /** When a one-off was due that has been held since its task was created paused: it was due at once, or became so by an edit. */
-export async function onceHeld(tx: Queryable, task: changes.LockedTask): Promise<number | null> {
+export async function onceHeld(tx: Queryable, task: LockedTask): Promise<number | null> {
   const { pausedAt, isPausedFromStart, awaitsFiles } = task
   if (pausedAt === null || !isPausedFromStart || awaitsFiles) return null
   const ahead = await settingAhead(tx, task)
@@ -61,7 +58,7 @@ async function settingAhead(
 ): Promise<Setting | null> {
   if (definition.schedule.type !== 'once' || isSettled) return null
   const at = firstOccurrence(planOf(definition), Number.NEGATIVE_INFINITY)
-  const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(id, at))
+  const [known] = at === null ? [] : await tx.run(hasOccurrence(id, at))
   if (at === null || known?.exists) return null
   const earlier = version === 1 ? [] : await tx.run(earlierOnces({ taskId: id, before: version, at }))
   const isSame = (one: EarlierOnce) => one.at !== null && instantMs(one.at) === at
@@ -76,7 +73,7 @@ async function settingAhead(
 const MAX_PUT_OFF_MS = 2_147_483_647
 
 interface Once {
-  readonly task: changes.LockedTask
+  readonly task: LockedTask
   readonly projectId: string
   readonly at: number
   readonly now: number

@@ -13,7 +13,17 @@ import { utc, utcOrNull } from '../../core/values/utc.ts'
 import { settleTask } from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import { insertDuty, resumeDutyOf, sweepDuties } from '../../store/tasks/duties.ts'
+import { type LockedTask, lockTask } from '../../store/tasks/locked-task.ts'
+import { continueChain, latestOccurrence } from '../../store/tasks/next-row.ts'
+import {
+  markPaused,
+  markResumed,
+  pauseWithProject,
+  rewordPause,
+  skipCatchUpRuns,
+} from '../../store/tasks/pauses.ts'
+import { markSkipped } from '../../store/tasks/skips.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
@@ -48,11 +58,11 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
     const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
     const isPaused = task.pausedAt !== null && !task.awaitsFiles
     if (isPaused && Object.keys(words).length === 0) return
-    await tx.run(changes.sweepDuties(id, ['resume']))
+    await tx.run(sweepDuties(id, ['resume']))
     if (task.pausedAt === null) await dropSkips(tx, task, { projectId, now: clock.now() })
     if (until !== null)
       await tx.run(
-        changes.insertDuty({
+        insertDuty({
           runId: uuidv7(),
           taskId: id,
           projectId,
@@ -71,19 +81,19 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
         reason: said.reason,
       })
     if (isPaused && task.pausedAt !== null) {
-      await tx.run(changes.rewordPause(id, said))
+      await tx.run(rewordPause(id, said))
       return record(task.pausedAt)
     }
     if (task.awaitsFiles) {
       await recordPause(tx, { task, projectId, until: clock.now() })
-      await tx.run(changes.markResumed(id, null))
+      await tx.run(markResumed(id, null))
     }
     const swept = await haltTask(tx, id)
     // Removes catch-up runs that have not started: they are late already and should not wait for the end of the pause as well.
     // A scheduler may have been writing such rows until just now: sweeping the occurrence that they come from waited for it.
-    await tx.run(changes.skipCatchUpRuns(id))
+    await tx.run(skipCatchUpRuns(id))
     const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
-    const [paused] = await tx.run(changes.markPaused(id, ordinal, said))
+    const [paused] = await tx.run(markPaused(id, ordinal, said))
     const pausedAt = paused?.pausedAt ?? Number.NEGATIVE_INFINITY
     await recordDue(tx, swept, { task, projectId, reason: 'paused', until: pausedAt })
     return record(pausedAt)
@@ -108,7 +118,7 @@ export async function resumeTask(
     const task = await lockLiving(tx, context, id)
     if (task.pausedAt === null) return null
     if (task.awaitsFiles) await refuseMissingFiles(tx, projectId, task.definition.action)
-    const ends = (await tx.run(changes.sweepDuties(id, ['resume']))).map(({ at }) => at)
+    const ends = (await tx.run(sweepDuties(id, ['resume']))).map(({ at }) => at)
     const now = Math.min(Math.floor(clock.now()), ...ends)
     await recordChange(tx, context, {
       action: 'task.resume',
@@ -130,27 +140,27 @@ export const endPauseOnTime = (facilities: Facilities, runId: string): Promise<v
   performDuty(facilities, runId, async (tx, { task, projectId, at, isArchived }) => {
     if (task.pausedAt === null) return null
     if (!isArchived) return endPause(tx, { task, projectId, now: at, reason: null })
-    await tx.run(changes.pauseWithProject(task.id))
+    await tx.run(pauseWithProject(task.id))
     return null
   })
 
 /** Ends a pause whose set end has passed, even if no scheduler has ended it yet. Every change of a task does this first. */
 export async function endOverdue(
   tx: Queryable,
-  task: changes.LockedTask,
+  task: LockedTask,
   { projectId, now }: { projectId: string; now: number },
-): Promise<changes.LockedTask> {
+): Promise<LockedTask> {
   if (task.pausedAt === null || task.cancelledAt !== null) return task
-  const [duty] = await tx.run(changes.resumeDutyOf(task.id))
+  const [duty] = await tx.run(resumeDutyOf(task.id))
   if (!duty || duty.at > now) return task
-  await tx.run(changes.sweepDuties(task.id, ['resume']))
+  await tx.run(sweepDuties(task.id, ['resume']))
   await endPause(tx, { task, projectId, now: duty.at, reason: null })
-  const [ended] = await tx.run(changes.lockTask(projectId, task.id))
+  const [ended] = await tx.run(lockTask(projectId, task.id))
   return ended ?? task
 }
 
 interface PauseEnd {
-  readonly task: changes.LockedTask
+  readonly task: LockedTask
   readonly projectId: string
   readonly now: number
   readonly reason: string | null
@@ -164,14 +174,12 @@ async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEn
   if (task.awaitsFiles) return endWait(tx, { task, projectId, now })
   const held = await onceHeld(tx, task)
   if (held === null) await recordPause(tx, { task, projectId, until: now })
-  await tx.run(changes.markResumed(task.id, reason))
-  if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(changes.markSkipped(task.id, null, null))
+  await tx.run(markResumed(task.id, reason))
+  if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(markSkipped(task.id, null, null))
   const wait = await waitOfStored(tx, projectId, task.definition.action)
   if (wait === null && held !== null) return writeOnce(tx, { task, projectId, at: held, now })
   if (wait === null) return goOn(tx, { task, projectId, now })
-  await tx.run(
-    changes.markPaused(task.id, task.nextOrdinal, { reason: wait, until: null, awaitsFiles: true }),
-  )
+  await tx.run(markPaused(task.id, task.nextOrdinal, { reason: wait, until: null, awaitsFiles: true }))
   const { definition } = task
   const isOver =
     held === null &&
@@ -182,7 +190,7 @@ async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEn
 }
 
 interface PausedStretch {
-  readonly task: changes.LockedTask
+  readonly task: LockedTask
   readonly projectId: string
   readonly until: number
 }
@@ -199,7 +207,7 @@ export async function recordPause(tx: Queryable, { task, projectId, until }: Pau
       after: held - 1,
       until,
     })
-  const [latest] = await tx.run(changes.latestOccurrence(task.id))
+  const [latest] = await tx.run(latestOccurrence(task.id))
   // A row that was fired slightly before its instant, just before the pause, was not skipped.
   const after = Math.max(task.updatedAt, latest?.until ?? Number.NEGATIVE_INFINITY)
   const ordinal = task.nextOrdinal
@@ -216,13 +224,13 @@ export async function recordPause(tx: Queryable, { task, projectId, until }: Pau
 /** Resumes a task that waited for files. A one-off whose instant has passed meanwhile runs now. */
 export async function endWait(
   tx: Queryable,
-  { task, projectId, now }: { task: changes.LockedTask; projectId: string; now: number },
+  { task, projectId, now }: { task: LockedTask; projectId: string; now: number },
 ): Promise<number | null> {
   const { id: taskId, definition } = task
   const isOnce = definition.schedule.type === 'once'
   if (!isOnce) await recordPause(tx, { task, projectId, until: now })
-  await tx.run(changes.markResumed(taskId, null))
-  if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(changes.markSkipped(taskId, null, null))
+  await tx.run(markResumed(taskId, null))
+  if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(markSkipped(taskId, null, null))
   if (!isOnce) return goOn(tx, { task, projectId, now })
   const at = await onceAhead(tx, task)
   return at === null ? null : writeOnce(tx, { task, projectId, at, now })
@@ -230,13 +238,13 @@ export async function endWait(
 
 async function goOn(
   tx: Queryable,
-  { task, projectId, now }: { task: changes.LockedTask; projectId: string; now: number },
+  { task, projectId, now }: { task: LockedTask; projectId: string; now: number },
 ): Promise<number | null> {
   const { id: taskId, definition, version } = task
   const delayMs = chainDelay(definition)
   if (delayMs !== null) {
     const [active] = await tx.run(
-      changes.continueChain({
+      continueChain({
         taskId,
         delayMs,
         lane: laneOf(projectId, definition).id,
@@ -247,7 +255,7 @@ async function goOn(
   }
   const ordinal = await nextOrdinal(tx, task)
   if (definition.maxRuns !== null && ordinal > definition.maxRuns) return null
-  const [latest] = await tx.run(changes.latestOccurrence(taskId))
+  const [latest] = await tx.run(latestOccurrence(taskId))
   const at = afterPause(definition, { now, latest: latest?.until ?? null })
   if (at === null) return null
   const next = { taskId, projectId, definition, version, at, ordinal, delayMs }

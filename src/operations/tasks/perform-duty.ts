@@ -5,12 +5,13 @@
 import { shardOf } from '../../core/ids.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import { dutyOf, takeDuty } from '../../store/tasks/duties.ts'
+import { type LockedTask, lockTask } from '../../store/tasks/locked-task.ts'
 import type { Facilities } from '../context.ts'
 
 /** A row that has come due and was taken off the agenda. */
 export interface Duty {
-  readonly task: changes.LockedTask
+  readonly task: LockedTask
   readonly projectId: string
   /** The instant at which it came due. */
   readonly at: number
@@ -25,11 +26,11 @@ export async function performDuty(
   perform: (tx: Queryable, duty: Duty) => Promise<number | null>,
 ): Promise<void> {
   const due = await withDeadlockRetry(db, async (tx) => {
-    const [duty] = await tx.run(changes.dutyOf(runId))
+    const [duty] = await tx.run(dutyOf(runId))
     if (!duty) return null
     const { projectId, isArchived } = duty
-    const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
-    const [taken] = await tx.run(changes.takeDuty(runId))
+    const [task] = await tx.run(lockTask(projectId, duty.taskId))
+    const [taken] = await tx.run(takeDuty(runId))
     if (!task || !taken) return null
     const at = await perform(tx, { task, projectId, at: taken.at, isArchived })
     return at === null ? null : { shard: shardOf(task.id), at }

@@ -23,7 +23,9 @@ import { inTurns } from '../../runtime/turns.ts'
 import { insertCatchUpRuns } from '../../store/agenda/catch-up.ts'
 import { unwatchedAt } from '../../store/agenda/shards.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import type { LockedTask } from '../../store/tasks/locked-task.ts'
+import type { SweptRow } from '../../store/tasks/next-row.ts'
+import { insertSkip } from '../../store/tasks/skips.ts'
 import type { Context } from '../context.ts'
 import { chainDelay } from './define-task.ts'
 import { writeNext } from './settle.ts'
@@ -31,7 +33,7 @@ import { writeNext } from './settle.ts'
 /** A task, and its new definition. */
 export interface Change {
   readonly context: Pick<Context, 'shardTakeoverMs' | 'misfireGraceMs'>
-  readonly task: changes.LockedTask
+  readonly task: LockedTask
   readonly definition: TaskDefinition
   readonly version: number
   readonly projectId: string
@@ -55,7 +57,7 @@ const instants = ({ schedule, startAt, anchorAt, seed }: Plan) =>
   JSON.stringify([schedule, startAt, anchorAt, seed])
 
 /** Records all due occurrences from a row on; returns those that run. The last of them continues a chain. */
-export async function settleDue(tx: Queryable, change: Change, due: changes.SweptRow): Promise<number[]> {
+export async function settleDue(tx: Queryable, change: Change, due: SweptRow): Promise<number[]> {
   const { task, definition, version, projectId, now } = change
   const { scheduledFor: first, ordinal } = due
   const plan = planOf(task.definition)
@@ -65,7 +67,7 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
   if (passedUntil !== null) {
     const later = await inTurns(countSteps(plan, first, passedUntil, MAX_COUNTED))
     await tx.run(
-      changes.insertSkip({
+      insertSkip({
         runId: uuidv7(),
         taskId: task.id,
         projectId,
@@ -116,7 +118,7 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
 }
 
 /** Jitter delays how an occurrence is handled, but does not change whether it is due: the edit covers all occurrences up to now. */
-function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null): Steps<MisfireDecision> {
+function fateOf(change: Change, due: SweptRow, stretch: Unwatched | null): Steps<MisfireDecision> {
   const { context, task, definition, now } = change
   const { misfire, maxRuns } = definition
   return misfireSteps({
@@ -135,7 +137,7 @@ function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null
 async function missedIn(
   tx: Queryable,
   { context, task, now }: Change,
-  { scheduledFor: first }: changes.SweptRow,
+  { scheduledFor: first }: SweptRow,
 ): Promise<Unwatched | null> {
   const plan = planOf(task.definition)
   const instant = { shard: shardOf(task.id), at: dueAt(plan, first), takeoverMs: context.shardTakeoverMs }

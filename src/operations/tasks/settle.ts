@@ -1,5 +1,5 @@
 /**
- * What every change to a task has in common; store/tasks/task-statements.ts explains how a change and the firing of an
+ * What every change to a task has in common; store/tasks/locked-task.ts explains how a change and the firing of an
  * occurrence at the same time affect each other.
  */
 import { Refusal } from '../../core/errors.ts'
@@ -17,7 +17,17 @@ import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import type { Steps } from '../../core/values/steps.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import { insertDuty } from '../../store/tasks/duties.ts'
+import { type LockedTask, lockTask } from '../../store/tasks/locked-task.ts'
+import {
+  countLoose,
+  endChains,
+  insertNext,
+  latestOccurrence,
+  type SweptRow,
+  sweepScheduled,
+} from '../../store/tasks/next-row.ts'
+import { insertSkip, markSkipped } from '../../store/tasks/skips.ts'
 import { requireQueueOf } from '../access/require.ts'
 import type { Context } from '../context.ts'
 import { notFound } from './read-tasks.ts'
@@ -26,15 +36,15 @@ import { notFound } from './read-tasks.ts'
 type Changer = Pick<Context, 'projectId' | 'reach'>
 
 /** Locks and returns the task; throws if it has ended. */
-export async function lockLiving(tx: Queryable, changer: Changer, id: string): Promise<changes.LockedTask> {
+export async function lockLiving(tx: Queryable, changer: Changer, id: string): Promise<LockedTask> {
   const task = await lockOwn(tx, changer, id)
   refuseEnded(task)
   return task
 }
 
 /** Locks and returns the task; throws if the caller may not change it. */
-export async function lockOwn(tx: Queryable, changer: Changer, id: string): Promise<changes.LockedTask> {
-  const [task] = await tx.run(changes.lockTask(changer.projectId, id))
+export async function lockOwn(tx: Queryable, changer: Changer, id: string): Promise<LockedTask> {
+  const [task] = await tx.run(lockTask(changer.projectId, id))
   if (!task) return notFound(id)
   requireQueueOf(changer, task.definition)
   return task
@@ -50,21 +60,21 @@ export function refuseEnded({ id, cancelledAt }: { id: string; cancelledAt: numb
 const MAX_SWEEPS = 50
 
 /** Removes all rows with which the task would continue, and returns its next row; null if it had none. */
-export async function haltTask(tx: Queryable, taskId: string): Promise<changes.SweptRow | null> {
-  let latest: changes.SweptRow | null = null
+export async function haltTask(tx: Queryable, taskId: string): Promise<SweptRow | null> {
+  let latest: SweptRow | null = null
   for (let i = 0; i < MAX_SWEEPS; i++) {
-    for (const row of await tx.run(changes.sweepScheduled(taskId)))
+    for (const row of await tx.run(sweepScheduled(taskId)))
       if (latest === null || row.scheduledFor > latest.scheduledFor) latest = row
-    await tx.run(changes.endChains(taskId))
-    const [loose] = await tx.run(changes.countLoose(taskId))
+    await tx.run(endChains(taskId))
+    const [loose] = await tx.run(countLoose(taskId))
     if (loose?.count === 0) return latest
   }
   throw new Error(`the waiting rows of task ${taskId} did not settle in ${MAX_SWEEPS} sweeps`)
 }
 
 /** Returns the ordinal of the next occurrence if no row states it. */
-export async function nextOrdinal(tx: Queryable, task: changes.LockedTask): Promise<number> {
-  const [latest] = await tx.run(changes.latestOccurrence(task.id))
+export async function nextOrdinal(tx: Queryable, task: LockedTask): Promise<number> {
+  const [latest] = await tx.run(latestOccurrence(task.id))
   return Math.max(task.nextOrdinal, latest?.nextOrdinal ?? 1)
 }
 
@@ -87,7 +97,7 @@ export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<vo
   const { definition, ...row } = next
   const jitterMs = row.jitterMs ?? jitterOf(planOf(definition), row.at)
   await tx.run(
-    changes.insertNext({
+    insertNext({
       kind: 'occurrence',
       ...row,
       runId: uuidv7(),
@@ -141,20 +151,20 @@ export async function writeAhead(
 ): Promise<number> {
   const { taskId, projectId, definition, version, at } = next
   if (skipUntil === null || at > skipUntil) {
-    if (skipUntil !== null) await tx.run(changes.markSkipped(taskId, null, null))
+    if (skipUntil !== null) await tx.run(markSkipped(taskId, null, null))
     await writeNext(tx, next)
     return at
   }
   const { next: after } = await inTurns(passUntil(definition, at, skipUntil))
   const shard = shardOf(taskId)
-  await tx.run(changes.insertDuty({ runId: uuidv7(), taskId, projectId, shard, at, version, kind: 'skip' }))
+  await tx.run(insertDuty({ runId: uuidv7(), taskId, projectId, shard, at, version, kind: 'skip' }))
   if (after !== null) await writeNext(tx, { ...next, at: after })
   return at
 }
 
 /** A period during which no occurrence of a task ran. */
 export interface Stretch {
-  readonly task: changes.LockedTask
+  readonly task: LockedTask
   readonly projectId: string
   readonly ordinal: number
   readonly reason: SkipReason
@@ -168,7 +178,7 @@ export async function recordSkipped(tx: Queryable, stretch: Stretch): Promise<vo
   const { task, after, until } = stretch
   const passed = await inTurns(countSteps(planOf(task.definition), after, until, MAX_COUNTED))
   if (passed.first === null || passed.last === null) return
-  await insertSkip(tx, stretch, {
+  await recordRange(tx, stretch, {
     first: passed.first,
     last: passed.atLeast ? until : passed.last,
     count: passed.atLeast ? null : passed.count,
@@ -178,14 +188,14 @@ export async function recordSkipped(tx: Queryable, stretch: Stretch): Promise<vo
 /** Records a row that was removed although it was due, together with all occurrences that have come due since. */
 export async function recordDue(
   tx: Queryable,
-  swept: changes.SweptRow | null,
+  swept: SweptRow | null,
   stretch: Omit<Stretch, 'after' | 'ordinal'>,
 ): Promise<void> {
   if (swept === null || swept.scheduledFor > stretch.until) return
   const { scheduledFor: first, ordinal } = swept
   const plan = planOf(stretch.task.definition)
   const later = await inTurns(countSteps(plan, first, stretch.until, MAX_COUNTED))
-  await insertSkip(
+  await recordRange(
     tx,
     { ...stretch, ordinal },
     {
@@ -196,11 +206,11 @@ export async function recordDue(
   )
 }
 
-async function insertSkip(
+async function recordRange(
   tx: Queryable,
   { task, projectId, ordinal, reason }: Omit<Stretch, 'after' | 'until'>,
   range: { first: number; last: number; count: number | null },
 ): Promise<void> {
   const { id: taskId, version } = task
-  await tx.run(changes.insertSkip({ runId: uuidv7(), taskId, projectId, version, ordinal, reason, ...range }))
+  await tx.run(insertSkip({ runId: uuidv7(), taskId, projectId, version, ordinal, reason, ...range }))
 }

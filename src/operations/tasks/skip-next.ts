@@ -10,7 +10,9 @@ import { utc, utcOrNull } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import * as changes from '../../store/tasks/task-statements.ts'
+import { insertDuty, sweepDuties } from '../../store/tasks/duties.ts'
+import type { LockedTask } from '../../store/tasks/locked-task.ts'
+import { insertSkip, markSkipped } from '../../store/tasks/skips.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay } from './define-task.ts'
@@ -35,7 +37,7 @@ export async function skipNext(context: Context, id: string, wish: SkipOptions):
     const { last: until } = await inTurns(
       passUntil(task.definition, next.at, Number.POSITIVE_INFINITY, wish.count ?? 1),
     )
-    await tx.run(changes.markSkipped(id, until, wish.reason ?? null))
+    await tx.run(markSkipped(id, until, wish.reason ?? null))
     await recordChange(tx, context, {
       action: 'task.skip_next',
       subject: taskSubject(task),
@@ -54,7 +56,7 @@ export async function unskipNext(context: Context, id: string): Promise<void> {
   const at = await withDeadlockRetry(db, async (tx) => {
     const task = await lockLiving(tx, context, id)
     if (task.skipUntil === null) return null
-    await tx.run(changes.markSkipped(id, null, null))
+    await tx.run(markSkipped(id, null, null))
     await recordChange(tx, context, {
       action: 'task.unskip_next',
       subject: taskSubject(task),
@@ -69,7 +71,7 @@ export async function unskipNext(context: Context, id: string): Promise<void> {
 }
 
 /** Removes the future rows of a task; returns the earliest as the one to continue with. */
-async function takeNext(tx: Queryable, task: changes.LockedTask, projectId: string, now: number) {
+async function takeNext(tx: Queryable, task: LockedTask, projectId: string, now: number) {
   if (task.pausedAt !== null) return null
   const { id: taskId, definition, version } = task
   const skip = await dropSkips(tx, task, { projectId, now })
@@ -86,19 +88,19 @@ async function takeNext(tx: Queryable, task: changes.LockedTask, projectId: stri
  */
 export async function dropSkips(
   tx: Queryable,
-  task: changes.LockedTask,
+  task: LockedTask,
   { projectId, now }: { projectId: string; now: number },
 ): Promise<number | null> {
   const { skipUntil, definition } = task
   if (skipUntil === null) return null
-  const duties = await tx.run(changes.sweepDuties(task.id, ['skip']))
+  const duties = await tx.run(sweepDuties(task.id, ['skip']))
   const first = Math.min(...duties.map(({ at }) => at))
   if (!Number.isFinite(first)) return null
   if (first > now) return first
   const { last, count, next } = await inTurns(passUntil(definition, first, Math.min(now, skipUntil)))
   await recordSkip(tx, task, { projectId, first, last, count })
   if (next !== null && next <= skipUntil) return next
-  await tx.run(changes.markSkipped(task.id, null, null))
+  await tx.run(markSkipped(task.id, null, null))
   return null
 }
 
@@ -108,30 +110,26 @@ export const skipOnTime = (facilities: Facilities, runId: string): Promise<void>
     await recordSkip(tx, task, { projectId, first: at, last: at, count: 1 })
     const next = instantAfter(task.definition, at)
     if (next === null || task.skipUntil === null || next > task.skipUntil) {
-      await tx.run(changes.markSkipped(task.id, null, null))
+      await tx.run(markSkipped(task.id, null, null))
       return null
     }
     const { id: taskId, version } = task
     const shard = shardOf(taskId)
-    await tx.run(
-      changes.insertDuty({ runId: uuidv7(), taskId, projectId, shard, at: next, version, kind: 'skip' }),
-    )
+    await tx.run(insertDuty({ runId: uuidv7(), taskId, projectId, shard, at: next, version, kind: 'skip' }))
     return next
   })
 
 async function recordSkip(
   tx: Queryable,
-  task: changes.LockedTask,
+  task: LockedTask,
   skipped: { projectId: string; first: number; last: number; count: number },
 ): Promise<void> {
   const { id: taskId, version } = task
   const ordinal = await nextOrdinal(tx, task)
-  await tx.run(
-    changes.insertSkip({ runId: uuidv7(), taskId, version, ordinal, reason: 'skip_next', ...skipped }),
-  )
+  await tx.run(insertSkip({ runId: uuidv7(), taskId, version, ordinal, reason: 'skip_next', ...skipped }))
 }
 
-function nothingAhead({ id, pausedAt, definition }: changes.LockedTask): Refusal {
+function nothingAhead({ id, pausedAt, definition }: LockedTask): Refusal {
   const why =
     pausedAt !== null
       ? 'it is paused; resume it first'

@@ -7,7 +7,7 @@ import { DEFAULT_PROJECT_ID } from '../../../src/core/values/default-project.ts'
 import { sql } from '../../../src/store/database/sql.ts'
 import { declareDead } from '../../../src/store/nodes/nodes.ts'
 import { servedLanes, setQueuePaused } from '../../../src/store/queues/queues.ts'
-import { cancelRuns, lockRuns } from '../../../src/store/tasks/task-statements.ts'
+import { cancelRuns, lockRuns } from '../../../src/store/tasks/cancel.ts'
 import { liveRow } from '../../support/agenda.ts'
 import { type Bench, idsOf, type Waiting } from '../bench.ts'
 

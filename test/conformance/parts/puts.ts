@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { uuidv7 } from '../../../src/core/ids.ts'
 import { sideLaneOf } from '../../../src/core/run/lane.ts'
 import { endRuns } from '../../../src/store/agenda/outcomes.ts'
-import { cancelRuns, lockRuns } from '../../../src/store/tasks/task-statements.ts'
+import { cancelRuns, lockRuns } from '../../../src/store/tasks/cancel.ts'
 import { type Bench, ending, idsOf } from '../bench.ts'
 
 export function puts({
