@@ -8,8 +8,8 @@ import type { LockedTask } from '../../store/tasks/locked-task.ts'
 import { type VersionRow, versionsOf } from '../../store/tasks/task-versions.ts'
 import type { Context } from '../context.ts'
 import { withinBounds } from './define-task.ts'
-import { redefine } from './edit-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
+import { redefine } from './redefine-task.ts'
 
 /** Which version to restore, and who does it. */
 export interface Rollback {
