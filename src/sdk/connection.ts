@@ -4,26 +4,10 @@
  */
 import http from 'node:http'
 import https from 'node:https'
+import { isFinal, Refused } from './refused.ts'
 
 /** Any JSON value. */
 export type Json = unknown
-
-/** The server responded with an error. */
-export class Refused extends Error {
-  override readonly name = 'Refused'
-  readonly status: number
-  /** Stable error code; Belfry's documentation lists the codes. */
-  readonly code: string
-  /** How long the server asks clients to wait, from `Retry-After`. */
-  readonly retryAfterMs: number
-
-  constructor(status: number, code: string, detail: string, retryAfterMs = 0) {
-    super(detail)
-    this.status = status
-    this.code = code
-    this.retryAfterMs = retryAfterMs
-  }
-}
 
 export interface PostOptions {
   readonly token?: string
@@ -39,11 +23,6 @@ const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 const BACKOFF_MS = { first: 100, longest: 5_000 }
 const LONGEST_RETRY_AFTER_MS = 60_000
-/** Status codes below 500 that are temporary: a repeated request can succeed. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
-
-/** Whether repeating the request cannot help. */
-export const isFinal = ({ status }: Refused): boolean => status < 500 && !PASSING.has(status)
 
 export class Connection {
   readonly servers: readonly string[]

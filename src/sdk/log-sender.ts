@@ -2,7 +2,8 @@
  * Sends the log lines of handlers while they run: shortly after the first line, in one request for all attempts. Unconfirmed
  * lines are sent again; Belfry stores each line once, by its number. Handlers never wait for this.
  */
-import { type Connection, isFinal, Refused } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { isFinal, isGone, Refused } from './refused.ts'
 import type { RunLog } from './run-log.ts'
 
 /** How long lines are collected before a request. */
@@ -105,7 +106,7 @@ export class LogSender {
   }
 
   #refused(batch: readonly { readonly log: RunLog }[], error: Refused, token: string): void {
-    if (error.status === 401 || error.status === 410) {
+    if (isGone(error)) {
       this.forget()
       this.#events.onGone(token)
       return

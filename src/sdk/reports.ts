@@ -3,7 +3,8 @@
  * not received are repeated with the same fence; a rejected report does not delay the others.
  */
 import type { Report } from './attempt.ts'
-import { type Connection, isFinal, Refused } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { isFinal, isGone, Refused } from './refused.ts'
 
 const MAX_REPORTS = 200
 const MAX_CHARACTERS = 8 * 1024 * 1024
@@ -117,7 +118,7 @@ export class Reports {
 
   /** Halves the batch until the rejected report is alone, then sends that report without its result and log. */
   #settleRefused(batch: readonly Written[], error: Refused, token: string): void {
-    if (error.status === 401 || error.status === 410) {
+    if (isGone(error)) {
       this.#drop(batch)
       for (const { report } of batch) this.#events.onSettled(report)
       this.#events.onGone(token)

@@ -11,7 +11,7 @@ import { type FoundPrograms, findPrograms } from '../../fleet/programs.ts'
 
 import { findCommands } from '../../programs/allowed-commands.ts'
 import type { Config } from '../../runtime/config/settings.ts'
-import { Refused } from '../../sdk/connection.ts'
+import { Refused } from '../../sdk/refused.ts'
 import { type ConnectionFlags, connectionFrom } from '../client/connection.ts'
 import { usage } from '../client/flag-values.ts'
 import { authorityFrom } from '../client/server.ts'
