@@ -356,7 +356,7 @@ test('unwatched shards, lost nodes and quiet nodes are reported', async () => {
   expect(body.shards).toMatchObject({ unwatched: 3, unwatchedSince: expect.any(String) })
   expect(body.nodes).toEqual({ alive: 1, quiet: 1, lost: 1 })
   expect(body.verdict.sentence).toMatch(
-    /^No scheduler watches 3 shards; .* 1 node died in the last hour\. 1 node has missed heartbeats\. /,
+    /^No scheduler watches 3 shards; .* 1 node died in the last hour\. 1 node has sent no recent heartbeat\. /,
   )
 })
 

@@ -23,7 +23,7 @@ export interface StateLook {
   readonly moves?: boolean
 }
 
-export type AnyState = TaskState | RunState | Attempt['outcome'] | 'never_ran' | 'missed' | 'failing'
+export type AnyState = TaskState | RunState | Attempt['outcome'] | 'never_ran' | 'warning' | 'failing'
 
 export const LOOKS: Readonly<Record<AnyState, StateLook>> = {
   never_ran: { word: 'never ran', colour: '--idle', shape: 'ring' },
@@ -39,7 +39,7 @@ export const LOOKS: Readonly<Record<AnyState, StateLook>> = {
   permanently_failed: { word: 'permanently failed', colour: '--failed', shape: 'cross' },
   failing: { word: 'failing', colour: '--failed', shape: 'cross' },
   skipped: { word: 'skipped', colour: '--idle', shape: 'barred' },
-  missed: { word: 'missed', colour: '--missed', shape: 'alert' },
+  warning: { word: 'warning', colour: '--warning', shape: 'alert' },
   cancelled: { word: 'cancelled', colour: '--idle', shape: 'dash' },
   paused: { word: 'paused', colour: '--idle', shape: 'bars' },
 }

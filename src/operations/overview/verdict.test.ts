@@ -24,7 +24,7 @@ test('without problems the verdict is fine and summarises the last 24 hours', ()
 
   expect(isFine).toBe(true)
   expect(sentence.replaceAll('\u00a0', ' ')).toBe(
-    'On time. In the last 24 hours 41 196 runs ended and 12 occurrences were skipped, none of them missed. Every task has its next run or has ended, and every run counted in the last 24 hours is in history.',
+    'On time. In the last 24 hours 41 196 runs ended and 12 occurrences were skipped, none of them missed or lost. Every task has its next run or has ended, and every run counted in the last 24 hours is in history.',
   )
 })
 
@@ -79,7 +79,7 @@ test.each([
     { clockStep: { byMs: 3_600_123, agoMs: 90_000, count: 2 } },
     'The database clock was set forward by 1 h, 1 min ago (2 times in the last 24 hours). ',
   ],
-  [{ lostNodes: 1, quietNodes: 2 }, '1 node died in the last hour. 2 nodes have missed heartbeats. '],
+  [{ lostNodes: 1, quietNodes: 2 }, '1 node died in the last hour. 2 nodes have sent no recent heartbeat. '],
 ] satisfies [Partial<Ingredients>, string][])('the verdict starts with the problem: %j', (wrong, says) => {
   const { isFine, sentence } = verdictOf({ ...fine, ...wrong })
 
@@ -88,17 +88,20 @@ test.each([
   expect(sentence).not.toContain('On time')
 })
 
-test('a missed occurrence needs attention even without a current problem', () => {
+test('a missed or lost occurrence needs attention even without a current problem', () => {
   const { isFine, sentence } = verdictOf({ ...fine, missed: 3 })
 
   expect(isFine).toBe(false)
-  expect(sentence).toMatch(/^In the last 24 hours 41\u00a0196 runs ended and .* 3 of them missed\.$/)
+  expect(sentence).toMatch(/^In the last 24 hours 41\u00a0196 runs ended and .* 3 of them missed or lost\.$/)
 })
 
 test.each([
   [{ ran: 1, skipped: 0 }, 'In the last 24 hours 1 run ended and no occurrence was skipped.'],
   [{ ran: 0, skipped: 1 }, 'In the last 24 hours 0 runs ended and 1 occurrence was skipped.'],
-  [{ ran: 2, skipped: 1, missed: 1 }, 'In the last 24 hours 2 runs ended and 1 occurrence was missed.'],
+  [
+    { ran: 2, skipped: 1, missed: 1 },
+    'In the last 24 hours 2 runs ended and 1 occurrence was missed or lost.',
+  ],
 ])('the verdict has correct singulars and plurals: %j', (day, says) => {
   expect(verdictOf({ ...fine, ...day }).sentence).toContain(says)
 })

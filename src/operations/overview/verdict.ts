@@ -73,13 +73,14 @@ function checked({ silentMs, isWhole }: AuditIngredients): string[] {
   ]
 }
 
-/** Runs include manual ones; only occurrences can be skipped or missed. */
+/** Runs include manual ones; only occurrences can be skipped. `missed` includes those whose row was lost. */
 function dayOf({ ran, skipped, missed }: Ingredients): string {
   const ended = `In the last 24 hours ${of(ran, 'run')} ended`
   if (skipped === 0) return `${ended} and no occurrence was skipped.`
   const those = `${of(skipped, 'occurrence')} ${skipped === 1 ? 'was' : 'were'} skipped`
-  if (skipped === 1) return missed === 0 ? `${ended} and ${those}.` : `${ended} and 1 occurrence was missed.`
-  return `${ended} and ${those}, ${missed === 0 ? 'none' : numeral(missed)} of them missed.`
+  if (skipped === 1)
+    return missed === 0 ? `${ended} and ${those}.` : `${ended} and 1 occurrence was missed or lost.`
+  return `${ended} and ${those}, ${missed === 0 ? 'none' : numeral(missed)} of them missed or lost.`
 }
 
 function troublesOf(it: Ingredients): string[] {
@@ -119,7 +120,9 @@ function troublesOf(it: Ingredients): string[] {
   if (it.clockStep) troubles.push(stepOf(it.clockStep))
   if (it.lostNodes > 0) troubles.push(`${of(it.lostNodes, 'node')} died in the last hour.`)
   if (it.quietNodes > 0)
-    troubles.push(`${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'has' : 'have'} missed heartbeats.`)
+    troubles.push(
+      `${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'has' : 'have'} sent no recent heartbeat.`,
+    )
   return troubles
 }
 

@@ -13,7 +13,7 @@ export interface Tally {
   readonly cancelled: number
   /** Number of occurrences that did not run. */
   readonly skipped: number
-  /** Number of skipped occurrences that were missed, or whose row was lost. */
+  /** Number of skipped occurrences that were missed, plus those whose row was lost. */
   readonly missed: number
   readonly late: LatenessBuckets
 }
@@ -23,7 +23,7 @@ interface Group {
   readonly projectId: string
   readonly minute: number
   readonly state: 'completed' | 'permanently_failed' | 'cancelled' | 'skipped'
-  readonly isMissed: boolean
+  readonly isMissedOrLost: boolean
   readonly bucket: number | null
   readonly runs: number
   readonly occurrences: number
@@ -34,7 +34,7 @@ interface Group {
  * occurrences to count adds the number that was counted.
  */
 export const groupRuns = ({ from, until }: { from: number; until: number }) => sql<Group>`
-  select project_id as "projectId", date_trunc('minute', ended_at) as minute, state, coalesce(reason in ('misfire', 'lost'), false) as "isMissed",
+  select project_id as "projectId", date_trunc('minute', ended_at) as minute, state, coalesce(reason in ('misfire', 'lost'), false) as "isMissedOrLost",
          case when kind <> 'backfill' then width_bucket(late_ms, ${list(LATENESS_BOUNDS, (bound) => bound)}::bigint[]) end as bucket, count(*)::integer as runs,
          sum(case when covers_until is null then 1 else coalesce(covers_count, ${MAX_COUNTED}::integer) end)::integer as occurrences
   from run
@@ -50,13 +50,13 @@ const COUNTED_AS = {
 /** Combines the groups of each project and minute into one tally. */
 export function talliesOf(groups: readonly Group[]): Tally[] {
   const tallies = new Map<string, Writable<Tally>>()
-  for (const { projectId, minute, state, isMissed, bucket, runs, occurrences } of groups) {
+  for (const { projectId, minute, state, isMissedOrLost, bucket, runs, occurrences } of groups) {
     const key = `${projectId} ${minute}`
     const tally = tallies.get(key) ?? { ...NOTHING, projectId, minute, late: {} }
     tallies.set(key, tally)
     if (state === 'skipped') {
       tally.skipped += occurrences
-      if (isMissed) tally.missed += occurrences
+      if (isMissedOrLost) tally.missed += occurrences
     } else tally[COUNTED_AS[state]] += runs
     if (bucket !== null) tally.late = addBuckets([tally.late, { [bucket]: runs }])
   }

@@ -13,7 +13,7 @@ const COLOURS = [
   '--retrying',
   '--scheduled',
   '--failed-attempt',
-  '--missed',
+  '--warning',
   '--idle',
 ]
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'

@@ -29,10 +29,10 @@ export function Attention({ stats }: { readonly stats: Stats }) {
   if (isQuiet) return <p className={classes.quiet}>Nothing needs attention</p>
   return (
     <ul className={classes.list}>
-      {!database.isWritable && <Item state="missed">{database.detail}</Item>}
+      {!database.isWritable && <Item state="warning">{database.detail}</Item>}
       <Refused refused={refused} />
       {shards.unwatched > 0 && (
-        <Item state="missed">
+        <Item state="warning">
           <Link to="/nodes">
             {shards.unwatched === 1 ? 'One shard is' : `${shards.unwatched} shards are`}
           </Link>{' '}
@@ -74,15 +74,15 @@ export function Attention({ stats }: { readonly stats: Stats }) {
         </Item>
       )}
       {lastDay.missed > 0 && (
-        <Item state="missed">
+        <Item state="warning">
           <Link to="/runs" search={{ state: 'skipped', since: '24h' }}>
-            {counted(lastDay.missed, 'occurrence was', 'occurrences were')} missed
+            {counted(lastDay.missed, 'occurrence was', 'occurrences were')} missed or lost
           </Link>{' '}
-          in the last 24 hours: no scheduler was watching when they came due
+          in the last 24 hours: no scheduler was running when they came due, or their rows disappeared
         </Item>
       )}
       {clock.lastStep && (
-        <Item state="missed">
+        <Item state="warning">
           The database clock was set {clock.lastStep.byMs < 0 ? 'back' : 'forward'} by{' '}
           {inOnePiece(Math.abs(clock.lastStep.byMs))} at <Instant at={clock.lastStep.at} precision="second" />
           {clock.steps > 1 && `; ${clock.steps} changes in the last 24 hours`}

@@ -66,7 +66,7 @@ function NodeState({ node }: { readonly node: Listed['nodes'][number] }) {
     <>
       <StateMark state={state} text={text} />
       {state === 'failing' && <Small>It performs no runs that use secrets.</Small>}
-      {state === 'missed' && <Small>It has all keys in use.</Small>}
+      {state === 'warning' && <Small>It has all keys in use.</Small>}
     </>
   )
 }

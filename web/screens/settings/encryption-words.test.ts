@@ -56,8 +56,8 @@ test('a key is marked while a node lacks it, also before it is in use', () => {
 
   expect(keyMark(key, [has, has])).toEqual(['paused', 'not in use'])
   expect(keyMark({ ...key, firstOn: 1 }, [has, has])).toEqual(['scheduled', 'ready'])
-  expect(keyMark({ ...key, heldBy: 1 }, [has, lacks])).toEqual(['missed', 'not on all nodes'])
-  expect(keyMark({ ...key, heldBy: 1 }, [has, older])).toEqual(['missed', 'unknown for some nodes'])
+  expect(keyMark({ ...key, heldBy: 1 }, [has, lacks])).toEqual(['warning', 'not on all nodes'])
+  expect(keyMark({ ...key, heldBy: 1 }, [has, older])).toEqual(['warning', 'unknown for some nodes'])
   expect(keyMark(used, [has, has])).toEqual(['completed', 'in use'])
   expect(keyMark(used, [has, lacks])).toEqual(['failing', 'missing on nodes'])
   expect(keyMark(used, [has, { ...older, secrets: 'no_key' }])).toEqual(['failing', 'missing on nodes'])
@@ -67,7 +67,7 @@ test('a node is marked by the keys that it lacks, and by its state if it does no
   const older = (secrets: Node['secrets']) => nodeMark(node('older', null, { secrets }))
 
   expect(nodeMark(node('a', ['old', 'new']))).toEqual(['completed', 'has all keys'])
-  expect(nodeMark(node('a', ['old'], { missing: ['new'] }))).toEqual(['missed', 'lacks new'])
+  expect(nodeMark(node('a', ['old'], { missing: ['new'] }))).toEqual(['warning', 'lacks new'])
   expect(nodeMark(node('a', ['new'], { secrets: 'other_key', missing: ['old'] }))[0]).toBe('failing')
   expect(older('ready')).toEqual(['completed', 'has all keys in use'])
   expect(older('no_key')).toEqual(['failing', 'has no key'])

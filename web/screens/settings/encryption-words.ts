@@ -33,7 +33,7 @@ export function keyMark({ fingerprint, isInUse, firstOn, heldBy }: Key, nodes: r
     ({ secrets, missing }) => missing?.includes(fingerprint) ?? secrets === 'no_key',
   )
   if (isInUse) return isMissing ? ['failing', 'missing on nodes'] : ['completed', 'in use']
-  if (heldBy < nodes.length) return ['missed', isMissing ? 'not on all nodes' : 'unknown for some nodes']
+  if (heldBy < nodes.length) return ['warning', isMissing ? 'not on all nodes' : 'unknown for some nodes']
   return firstOn > 0 ? ['scheduled', 'ready'] : ['paused', 'not in use']
 }
 
@@ -43,7 +43,7 @@ export function nodeMark({ secrets, missing }: Node): Mark {
   const isReady = secrets === 'ready'
   if (missing === null) return isReady ? ['completed', 'has all keys in use'] : ['failing', UNREADY[secrets]]
   if (missing.length === 0) return ['completed', 'has all keys']
-  return [isReady ? 'missed' : 'failing', `lacks ${missing.join(', ')}`]
+  return [isReady ? 'warning' : 'failing', `lacks ${missing.join(', ')}`]
 }
 
 const UNREADY = { no_key: 'has no key', other_key: 'lacks keys in use' } as const

@@ -40,7 +40,7 @@ const AuditFinding = z
     missed: z
       .int()
       .describe(
-        'Occurrences that did not run because of this finding. They are recorded as skipped with the reason `lost`.',
+        'Occurrences that did not run because of this finding. They are recorded with the reason `lost`: as skipped, or as failed under the misfire policy `fail`.',
       ),
     detail: z.string(),
   })

@@ -21,12 +21,12 @@ export const Node = z
       .describe('remote: a worker in your own process, which connects to api nodes and not to the database.'),
     state: z
       .enum(NODE_STATES)
-      .describe('quiet: the node has missed more than two heartbeats. dead: its runs were reclaimed.'),
+      .describe('quiet: more than two heartbeats of the node are overdue. dead: its runs were reclaimed.'),
     reason: z
       .enum(['stopped', 'lost', 'silent'])
       .nullable()
       .describe(
-        'Why the node is not alive: it was shut down, it was declared dead, or it has missed heartbeats.',
+        'Why the node is not alive: it was shut down, it was declared dead, or its heartbeats are overdue.',
       ),
     detail: z.string().nullable().describe('The same in a sentence.'),
     concurrency: z.int().describe('Maximum number of concurrent runs; 0 without the worker role.'),

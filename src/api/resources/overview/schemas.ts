@@ -21,7 +21,9 @@ const outcomes = {
   skipped: z.int().describe('Occurrences that did not run. One recorded skip may cover many.'),
   missed: z
     .int()
-    .describe('Skipped occurrences that came due while no scheduler was running, or whose row was lost.'),
+    .describe(
+      'Number of missed and lost occurrences: they were skipped because they came due while no scheduler was running, or because their row was lost.',
+    ),
   latenessMs: Lateness,
 }
 

@@ -17,8 +17,8 @@ const stream = {
   tags: ['overview'],
   summary: 'Stream changes of runs and tasks',
   description:
-    'Server-sent events, at most two per second: `hello` first, then `changes` with the current state of runs and tasks, and `reload` if changes were ' +
-    'missed. Read lists after `hello`. A request with `Last-Event-ID` within a minute continues where the stream stopped.',
+    'Server-sent events, at most two per second: `hello` first, then `changes` with the current state of runs and tasks, and `reload` if changes ' +
+    'are missing. Read lists after `hello`. A request with `Last-Event-ID` within a minute continues where the stream stopped.',
   querystring: WatchChanges,
   headers: z.looseObject({
     'last-event-id': z

@@ -51,7 +51,7 @@ export interface Changes {
   readonly isComplete: boolean
 }
 
-/** The data of the event `reload`: the stream may have missed changes, so clients should read everything again. */
+/** The data of the event `reload`: changes may be missing from the stream, so clients should read everything again. */
 export interface Reload {
   readonly now: string
   /** behind: the client did not read for long. too_old: it was disconnected for too long, or too much has happened since. */
