@@ -3,7 +3,7 @@
  * own or several in a batch. Events of one task are sent one after another, those of different tasks concurrently. The stored
  * progress covers only a complete prefix, so after a crash some events are sent again and none is left out.
  *
- * A task whose event is rejected is suspended: its events are retried separately, and other tasks continue (held-tasks.ts). If
+ * A task whose event is rejected is suspended: its events are retried separately, and other tasks continue (suspended-tasks.ts). If
  * several tasks fail and nothing is accepted in between, the receiver is failing: nothing is sent for a while, and none of
  * these tasks is suspended.
  *
@@ -42,15 +42,15 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { HistoryPage, HistoryTail } from '../history-tail.ts'
 import { backoffMs } from './backoff.ts'
 import { extended, findGap } from './gap.ts'
-import { type Held, HeldTasks, readHeld } from './held-tasks.ts'
 import { sendMessage, type Undelivered } from './message.ts'
+import { readSuspended, type Suspended, SuspendedTasks } from './suspended-tasks.ts'
 
 /** Number of tasks whose events are sent concurrently, so that with 30 ms per response a thousand events can be sent per second. */
 const LANES = 32
 /** Number of suspended tasks retried in addition. */
-const HELD_LANES = 4
+const SUSPENDED_LANES = 4
 /** Number of events sent for a suspended task before others get their turn. */
-const HELD_TURN = 100
+const SUSPENDED_TURN = 100
 /** If this many tasks fail and nothing is accepted, the receiver is failing. */
 const FAILING_TASKS = 3
 /** How often progress is stored within a page. */
@@ -79,8 +79,8 @@ class LeaseLost extends Error {}
 
 export class Delivery {
   readonly #options: DeliveryOptions
-  readonly #held: HeldTasks
-  readonly #catchingUp = new Set<Promise<void>>()
+  readonly #suspended: SuspendedTasks
+  readonly #inProgress = new Set<Promise<void>>()
   /** Tasks with a rejected message since the last accepted one. */
   readonly #failing = new Set<string>()
   /** The position up to which everything was delivered, except for suspended tasks. */
@@ -105,7 +105,7 @@ export class Delivery {
     this.#options = options
     this.#settings = subscription
     this.#gap = subscription.gap
-    this.#held = new HeldTasks(subscription.held, random)
+    this.#suspended = new SuspendedTasks(subscription.held, random)
     this.#isSuspect = subscription.failures > 0
     this.#position = parsePosition(subscription.position) ?? { from: frontierAt(0), to: null, at: null }
     this.#leasedUntil = leasedAt + leaseMs
@@ -124,7 +124,7 @@ export class Delivery {
       this.#broken ??= error
     } finally {
       stopping.removeEventListener('abort', wake)
-      await Promise.all(this.#catchingUp)
+      await Promise.all(this.#inProgress)
       stopFollowing()
       await db.run(releaseSubscription({ id, holder }))
     }
@@ -140,7 +140,7 @@ export class Delivery {
     const { tail, leaseMs } = this.#options
     while (!this.#isOver) {
       await this.#takeHome()
-      this.#tellHeld()
+      this.#deliverSuspended()
       const page = await tail.page(this.#position)
       if (page !== null) {
         await this.#noteGap(this.#position)
@@ -148,11 +148,11 @@ export class Delivery {
       }
       if (this.#isOver) break
       const isDue = performance.now() - this.#savedAt >= leaseMs / 6
-      if (isDue || this.#unsaved > 0 || this.#held.isChanged) await this.#save()
+      if (isDue || this.#unsaved > 0 || this.#suspended.isChanged) await this.#save()
       if (page === null) await this.#wait()
     }
     if (this.#broken) throw this.#broken
-    await Promise.all(this.#catchingUp)
+    await Promise.all(this.#inProgress)
     if (this.#failure) return this.#fail(this.#failure)
     await this.#save()
   }
@@ -162,9 +162,9 @@ export class Delivery {
    * would otherwise move on ahead of it.
    */
   async #takeHome(): Promise<void> {
-    const held = this.#held.nearly(this.#position)
-    if (held) await this.#tell(held)
-    this.#held.release(this.#position)
+    const task = this.#suspended.nearly(this.#position)
+    if (task) await this.#deliverTo(task)
+    this.#suspended.release(this.#position)
   }
 
   /** Waits until there may be new events, a suspended task is due, or one has been handled. */
@@ -172,7 +172,7 @@ export class Delivery {
     const { tail, leaseMs, clock, stopping } = this.#options
     const woken = new AbortController()
     this.#endWait = () => woken.abort()
-    const nextAt = this.#held.nextAt
+    const nextAt = this.#suspended.nextAt
     const dueInMs = nextAt === null ? leaseMs : Math.max(SHORTEST_WAIT_MS, nextAt - clock.now())
     if (stopping.aborted) woken.abort()
     await tail.wait(Math.min(leaseMs / 6, dueInMs), woken.signal)
@@ -190,7 +190,7 @@ export class Delivery {
     let count = 0
     const positionBefore = (index: number) =>
       index === 0 ? start : page.positionAt(wanted[index - 1] as HistoryEvent)
-    const isDealtWith = (run: HistoryEvent) => taken.has(run) || this.#held.has(streamOf(run))
+    const isDealtWith = (run: HistoryEvent) => taken.has(run) || this.#suspended.has(streamOf(run))
     const advance = () => {
       for (let run = wanted[count]; run && isDealtWith(run); run = wanted[count]) count++
       this.#position = positionBefore(count)
@@ -227,7 +227,7 @@ export class Delivery {
   #lanesOf(wanted: readonly HistoryEvent[]): HistoryEvent[][][] {
     const { batchSize } = this.#settings
     if (batchSize > 1) {
-      const rest = wanted.filter((event) => !this.#held.has(streamOf(event)))
+      const rest = wanted.filter((event) => !this.#suspended.has(streamOf(event)))
       const batches: HistoryEvent[][] = []
       for (let i = 0; i < rest.length; i += batchSize) batches.push(rest.slice(i, i + batchSize))
       return [batches]
@@ -242,47 +242,47 @@ export class Delivery {
   }
 
   /** Delivers to suspended tasks that are due, concurrently with everything else. */
-  #tellHeld(): void {
-    for (const held of this.#held.due(this.#options.clock.now(), HELD_LANES)) {
-      const told = this.#tell(held).finally(() => {
-        this.#catchingUp.delete(told)
+  #deliverSuspended(): void {
+    for (const task of this.#suspended.due(this.#options.clock.now(), SUSPENDED_LANES)) {
+      const told = this.#deliverTo(task).finally(() => {
+        this.#inProgress.delete(told)
         this.#endWait()
       })
-      this.#catchingUp.add(told)
+      this.#inProgress.add(told)
     }
   }
 
-  async #tell(held: Held): Promise<void> {
-    held.isBusy = true
+  async #deliverTo(task: Suspended): Promise<void> {
+    task.isBusy = true
     try {
-      await this.#catchUp(held)
+      await this.#deliverBacklog(task)
     } catch (error) {
       this.#break(error)
     } finally {
-      held.isBusy = false
+      task.isBusy = false
     }
   }
 
   /** Delivers the events of one suspended task that the others have passed, until one is rejected. */
-  async #catchUp(held: Held): Promise<void> {
+  async #deliverBacklog(task: Suspended): Promise<void> {
     const { db, clock, subscription } = this.#options
-    for (let told = 0; told < HELD_TURN; ) {
-      const page = await readHeld(db, held, this.#position)
+    for (let told = 0; told < SUSPENDED_TURN; ) {
+      const page = await readSuspended(db, task, this.#position)
       if (page === null) return
-      await this.#noteGap(held.position)
+      await this.#noteGap(task.position)
       for (const run of page.rows) {
         // The others have not come this far, and will skip the event only when they do.
         if (this.#isOver || !isBehind(this.#position, run)) return
         if (run.projectId === subscription.projectId && isWanted(run, this.#settings.filter)) {
           const failure = await this.#post([run])
           if (failure?.isFinal) this.#failure ??= failure
-          if (failure) return this.#held.noteFailure(held, failure, this.#patience)
+          if (failure) return this.#suspended.noteFailure(task, failure, this.#patience)
           this.#noteTaken([run])
           told++
         }
-        this.#held.noteTaken(held, page.positionAt(run), clock.now())
+        this.#suspended.noteTaken(task, page.positionAt(run), clock.now())
       }
-      this.#held.moveTo(held, page.next)
+      this.#suspended.moveTo(task, page.next)
     }
   }
 
@@ -303,13 +303,17 @@ export class Delivery {
     this.#failing.add(streamOf(event))
     // The audit log is one sequence: a rejected entry delays all later ones.
     const isSequence = sourceOf(this.#settings.filter) === 'audit-log'
-    if (failure.isFinal || isSequence || this.#failing.size >= FAILING_TASKS || this.#held.isFull) {
+    if (failure.isFinal || isSequence || this.#failing.size >= FAILING_TASKS || this.#suspended.isFull) {
       this.#failure ??= failure
-      this.#held.dropUnsaved()
+      this.#suspended.dropUnsaved()
     } else if (!this.#isOver) {
       const target = isCircuitEvent(event) ? event.target : null
-      const held = this.#held.hold({ taskId: streamOf(event), target }, position, this.#options.clock.now())
-      this.#held.noteFailure(held, failure, this.#patience)
+      const task = this.#suspended.suspend(
+        { taskId: streamOf(event), target },
+        position,
+        this.#options.clock.now(),
+      )
+      this.#suspended.noteFailure(task, failure, this.#patience)
     }
   }
 
@@ -350,11 +354,11 @@ export class Delivery {
     this.#isSaving = true
     const delivered = this.#unsaved
     this.#unsaved = 0
-    const isFailing = this.#held.isFailing
+    const isFailing = this.#suspended.isFailing
     const position = formatPosition(this.#position)
     const progress = {
       position,
-      held: this.#held.toStore(),
+      held: this.#suspended.toStore(),
       delivered,
       lastEvent: this.#lastEvent,
       isFailing,

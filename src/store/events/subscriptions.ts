@@ -44,12 +44,12 @@ export interface SubscriptionRow {
   readonly retryAt: number | null
   readonly lastError: DeliveryError | null
   readonly disabledAt: number | null
-  readonly held: readonly HeldTask[]
+  readonly held: readonly SuspendedTask[]
   readonly gap: DeliveryGap | null
 }
 
 /** A task whose deliveries are suspended while those of other tasks continue. */
-export interface HeldTask {
+export interface SuspendedTask {
   readonly taskId: string
   /** The target, if this entry is about its circuit instead of a task; `taskId` is then only an identifier. */
   readonly target?: string | null
@@ -222,7 +222,7 @@ export interface DeliveryProgress {
   readonly delivered: number
   readonly lastEvent: { readonly id: string; readonly at: number } | null
   /** All tasks whose deliveries are suspended; null if they have not changed. */
-  readonly held: readonly HeldTask[] | null
+  readonly held: readonly SuspendedTask[] | null
   /** Whether some of their deliveries are failing. */
   readonly isFailing: boolean
   /** The latest gap; null to leave it unchanged. */
@@ -260,7 +260,7 @@ export const saveDelivered = ({
   returning url, filter, batch_size as "batchSize", secret, key_id as "keyId", failures, give_up_after_ms as "giveUpAfterMs"`
 
 /** Returns the latest error of the tasks whose deliveries are suspended, as stored. */
-function errorOf(held: readonly HeldTask[] | null): string | null {
+function errorOf(held: readonly SuspendedTask[] | null): string | null {
   const errors = (held ?? []).flatMap(({ lastError }) => lastError ?? [])
   const [latest] = errors.sort((a, b) => b.at - a.at)
   return latest === undefined ? null : JSON.stringify(latest)

@@ -6,35 +6,35 @@
  */
 import { covers, type EventPosition, formatPosition, parsePosition } from '../../core/run/frontier.ts'
 import type { Database } from '../../store/database/database.ts'
-import type { HeldTask } from '../../store/events/subscriptions.ts'
+import type { SuspendedTask } from '../../store/events/subscriptions.ts'
 import { type HistoryPage, readPage } from '../history-tail.ts'
 import { backoffMs } from './backoff.ts'
 import type { Undelivered } from './message.ts'
 
 /** With more suspended tasks than this, the receiver is considered failing, and nothing is sent until it is retried. */
-export const MAX_HELD_TASKS = 100
+export const MAX_SUSPENDED_TASKS = 100
 
 /** The others wait for a task that is no further behind than this. */
 const NEAR_US = 10_000_000
 
 /** A suspended task. */
-export interface Held extends Omit<HeldTask, 'position'> {
+export interface Suspended extends Omit<SuspendedTask, 'position'> {
   position: EventPosition
   failures: number
   failingSince: number
   retryAt: number | null
-  lastError: HeldTask['lastError']
+  lastError: SuspendedTask['lastError']
   isBusy: boolean
 }
 
-export class HeldTasks {
-  readonly #tasks = new Map<string, Held>()
+export class SuspendedTasks {
+  readonly #tasks = new Map<string, Suspended>()
   /** Tasks that are not stored yet. */
   readonly #unsaved = new Set<string>()
   #isChanged = false
   readonly #random: () => number
 
-  constructor(stored: readonly HeldTask[], random: () => number) {
+  constructor(stored: readonly SuspendedTask[], random: () => number) {
     this.#random = random
     for (const task of stored) {
       const position = parsePosition(task.position)
@@ -47,7 +47,7 @@ export class HeldTasks {
   }
 
   get isFull(): boolean {
-    return this.#tasks.size >= MAX_HELD_TASKS
+    return this.#tasks.size >= MAX_SUSPENDED_TASKS
   }
 
   /** Whether there are changes that are not stored yet. */
@@ -61,8 +61,12 @@ export class HeldTasks {
   }
 
   /** Suspends a task from a position on. */
-  hold({ taskId, target }: Pick<HeldTask, 'taskId' | 'target'>, position: EventPosition, now: number): Held {
-    const held: Held = {
+  suspend(
+    { taskId, target }: Pick<SuspendedTask, 'taskId' | 'target'>,
+    position: EventPosition,
+    now: number,
+  ): Suspended {
+    const task: Suspended = {
       taskId,
       ...(target ? { target } : {}),
       position,
@@ -72,41 +76,41 @@ export class HeldTasks {
       lastError: null,
       isBusy: false,
     }
-    this.#tasks.set(taskId, held)
+    this.#tasks.set(taskId, task)
     this.#unsaved.add(taskId)
     this.#isChanged = true
-    return held
+    return task
   }
 
   /** Records a rejected event: it is retried later, or given up if it has failed for too long. */
   noteFailure(
-    held: Held,
+    task: Suspended,
     { error, retryAfterMs }: Undelivered,
     { now, giveUpAfterMs }: { now: number; giveUpAfterMs: number },
   ): void {
-    if (held.failures === 0) held.failingSince = Math.floor(now)
-    const waitMs = Math.max(retryAfterMs ?? 0, backoffMs(held.failures, this.#random))
-    held.failures++
-    held.lastError = { ...error, at: Math.floor(now) }
-    held.retryAt = now - held.failingSince >= giveUpAfterMs ? null : Math.ceil(now + waitMs)
+    if (task.failures === 0) task.failingSince = Math.floor(now)
+    const waitMs = Math.max(retryAfterMs ?? 0, backoffMs(task.failures, this.#random))
+    task.failures++
+    task.lastError = { ...error, at: Math.floor(now) }
+    task.retryAt = now - task.failingSince >= giveUpAfterMs ? null : Math.ceil(now + waitMs)
     this.#isChanged = true
   }
 
   /** Records an accepted event. */
-  noteTaken(held: Held, position: EventPosition, now: number): void {
-    this.moveTo(held, position)
-    held.failures = 0
-    held.lastError = null
-    held.retryAt = Math.floor(now)
+  noteTaken(task: Suspended, position: EventPosition, now: number): void {
+    this.moveTo(task, position)
+    task.failures = 0
+    task.lastError = null
+    task.retryAt = Math.floor(now)
   }
 
-  moveTo(held: Held, position: EventPosition): void {
-    held.position = position
+  moveTo(task: Suspended, position: EventPosition): void {
+    task.position = position
     this.#isChanged = true
   }
 
   /** Returns the tasks to retry now, limited so that at most `most` are in progress. */
-  due(now: number, most: number): readonly Held[] {
+  due(now: number, most: number): readonly Suspended[] {
     const tasks = [...this.#tasks.values()]
     const free = most - tasks.filter(({ isBusy }) => isBusy).length
     return tasks
@@ -122,10 +126,10 @@ export class HeldTasks {
   }
 
   /** Returns a task whose events are accepted again and that has almost caught up. */
-  nearly({ from, to }: EventPosition): Held | undefined {
+  nearly({ from, to }: EventPosition): Suspended | undefined {
     if (to !== null) return undefined
-    const isNear = ({ position }: Held) => from.fromUs - position.from.fromUs < NEAR_US
-    return [...this.#tasks.values()].find((held) => !held.isBusy && held.failures === 0 && isNear(held))
+    const isNear = ({ position }: Suspended) => from.fromUs - position.from.fromUs < NEAR_US
+    return [...this.#tasks.values()].find((task) => !task.isBusy && task.failures === 0 && isNear(task))
   }
 
   /** Resumes the tasks that have caught up with the others. Only for the code that moves the position of the others. */
@@ -147,7 +151,7 @@ export class HeldTasks {
   }
 
   /** Returns all tasks for storing; null if nothing has changed. */
-  toStore(): readonly HeldTask[] | null {
+  toStore(): readonly SuspendedTask[] | null {
     if (!this.#isChanged) return null
     this.#isChanged = false
     this.#unsaved.clear()
@@ -159,9 +163,9 @@ export class HeldTasks {
 }
 
 /** Reads the events of a task that the others have passed; returns null if there are none. */
-export function readHeld(
+export function readSuspended(
   db: Database,
-  { taskId, position }: Held,
+  { taskId, position }: Suspended,
   others: EventPosition,
 ): Promise<HistoryPage> | null {
   if (position.to !== null) return readPage(db, position, { stream: taskId })

@@ -27,7 +27,7 @@ const patiently = <T>(ask: () => Promise<T | undefined | false | null>) => event
 
 const LONG = { timeout: 240_000 }
 
-export function heldTasks({ db, node, create, trigger, subscribe, read }: Telling): void {
+export function suspendedTasks({ db, node, create, trigger, subscribe, read }: Telling): void {
   /** Runs tasks one after another, so that the order of each is known. */
   async function runInTurn(taskIds: readonly string[]) {
     const runs: string[] = []
