@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findSystem } from './bubblewrap/arguments.ts'
 import { BubblewrapSandbox } from './bubblewrap/bubblewrap-sandbox.ts'
-import { Cgroups, heldBy } from './cgroups/cgroups.ts'
+import { Cgroups, enforcedBy } from './cgroups/cgroups.ts'
 import { canExecute } from './executable.ts'
 import { findLauncherShell, type LauncherShell } from './inherited.ts'
 import { ownFirstUid } from './places.ts'
@@ -167,16 +167,16 @@ function describe(
   cgroups: Cgroups | null,
   { processes, files }: Pick<Enforcement, 'processes' | 'files'>,
 ): Enforcement {
-  const held = heldBy(cgroups)
+  const enforced = enforcedBy(cgroups)
   const missing = [
-    ...(held.memory ? [] : ['memory']),
-    ...(held.processes ? [] : ['processes']),
-    ...(held.cpus ? [] : ['processors']),
+    ...(enforced.memory ? [] : ['memory']),
+    ...(enforced.processes ? [] : ['processes']),
+    ...(enforced.cpus ? [] : ['processors']),
   ]
   return {
-    memory: held.memory ? 'cgroup' : 'process',
-    cpus: held.cpus ? 'cgroup' : 'time',
-    processes: held.processes ? 'cgroup' : processes,
+    memory: enforced.memory ? 'cgroup' : 'process',
+    cpus: enforced.cpus ? 'cgroup' : 'time',
+    processes: enforced.processes ? 'cgroup' : processes,
     files,
     note:
       missing.length === 0

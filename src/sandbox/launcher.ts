@@ -34,21 +34,25 @@ export interface ProcessLimits {
 }
 
 /** Limits that cgroups enforce for the whole program. */
-export interface Held {
+export interface Enforced {
   readonly memory: boolean
   readonly processes: boolean
   readonly cpus: boolean
 }
 
 /** Returns the limits of each process, for everything that cgroups do not enforce. */
-export function processLimits(limits: ProgramLimits, held: Held, timeoutMs: number | null): ProcessLimits {
+export function processLimits(
+  limits: ProgramLimits,
+  enforced: Enforced,
+  timeoutMs: number | null,
+): ProcessLimits {
   return {
     fileBytes: limits.fileBytes,
     openFiles: limits.openFiles,
-    processes: held.processes ? null : limits.processes,
-    dataBytes: held.memory ? null : limits.memoryBytes,
+    processes: enforced.processes ? null : limits.processes,
+    dataBytes: enforced.memory ? null : limits.memoryBytes,
     cpuSeconds:
-      held.cpus || timeoutMs === null ? null : Math.max(1, Math.ceil((limits.cpus * timeoutMs) / 1_000)),
+      enforced.cpus || timeoutMs === null ? null : Math.max(1, Math.ceil((limits.cpus * timeoutMs) / 1_000)),
   }
 }
 

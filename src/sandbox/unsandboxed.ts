@@ -8,7 +8,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Cgroup, type Cgroups, heldBy } from './cgroups/cgroups.ts'
+import { type Cgroup, type Cgroups, enforcedBy } from './cgroups/cgroups.ts'
 import type { LauncherShell } from './inherited.ts'
 import { alone, CONTROL_FD, LAUNCHER, processLimits } from './launcher.ts'
 import type { LauncherWords } from './launcher-words.ts'
@@ -74,7 +74,7 @@ export class Unsandboxed implements Sandbox {
     const limits = processLimits(
       program.limits,
       // A limit on processes would count all processes of this user, including this one.
-      { ...heldBy(this.#options.cgroups), processes: true },
+      { ...enforcedBy(this.#options.cgroups), processes: true },
       program.timeoutMs,
     )
     const { child, output } = spawnIn(

@@ -7,7 +7,7 @@ import { Worker as Thread } from 'node:worker_threads'
 import { BEAT_THREAD } from './beat-thread.ts'
 
 /** A run in progress. */
-interface Held {
+interface LeasedRun {
   readonly runId: string
   readonly fence: number
 }
@@ -42,7 +42,7 @@ const RESTART_MS = 200
 export class Lease {
   readonly #options: LeaseOptions
   readonly #lastBeat = new SharedArrayBuffer(8)
-  readonly #inHand = new Map<string, Held>()
+  readonly #leased = new Map<string, LeasedRun>()
   readonly #check: NodeJS.Timeout
   #thread: Thread | undefined
   /** Time of the last successful heartbeat when the thread was started. */
@@ -76,15 +76,15 @@ export class Lease {
   }
 
   /** Adds a run, which each heartbeat names from now on. */
-  take({ runId, fence }: Held): void {
-    this.#inHand.set(runId, { runId, fence })
+  take({ runId, fence }: LeasedRun): void {
+    this.#leased.set(runId, { runId, fence })
     this.#thread?.postMessage({ taken: { runId, fence } })
   }
 
   /** Removes a run whose end Belfry has received. */
-  letGo({ runId, fence }: Held): void {
-    if (this.#inHand.get(runId)?.fence !== fence) return
-    this.#inHand.delete(runId)
+  letGo({ runId, fence }: LeasedRun): void {
+    if (this.#leased.get(runId)?.fence !== fence) return
+    this.#leased.delete(runId)
     this.#thread?.postMessage({ ended: { runId, fence } })
   }
 
@@ -98,7 +98,7 @@ export class Lease {
   #startThread(): void {
     if (this.#isEnded) return
     const { servers, ca, token, everyMs, maxRuns } = this.#options
-    const runs = [...this.#inHand.values()]
+    const runs = [...this.#leased.values()]
     let why = 'it stopped unexpectedly'
     this.#beatAtStart = this.#heardAt
     try {

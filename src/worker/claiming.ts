@@ -19,7 +19,7 @@ import type { WorkLine } from './work-line.ts'
 
 export interface ClaimingOptions {
   readonly workerId: string
-  readonly hand: Capacity
+  readonly capacity: Capacity
   readonly lanes: ServedLanes
   readonly transport: Taking
   readonly unclaimable: UnclaimableRuns
@@ -79,7 +79,7 @@ export class Claiming {
   #probe = LEAST_CALLS
   /** The maximum of these: decreases while many of those before found no room. */
   #mostCalls = MOST_CALLS
-  #held = 0
+  #reserved = 0
   /** Number of runs claimed so far. */
   #count = 0
   /** Catch-up runs in hand, and until when more of them are likely. */
@@ -91,9 +91,9 @@ export class Claiming {
 
   constructor(options: ClaimingOptions) {
     this.#options = options
-    const { hand, lanes, transport } = options
+    const { capacity, lanes, transport } = options
     this.#sides = new SideClaims({
-      hand,
+      capacity,
       lanes,
       claim: (ask, line) => this.#claim(ask, (request) => transport.claim(request), line),
     })
@@ -119,15 +119,15 @@ export class Claiming {
     try {
       return this.#rates.orSooner(await this.#pass())
     } finally {
-      if (this.#options.hand.claimed.length === 0) this.#letGo()
+      if (this.#options.capacity.claimed.length === 0) this.#releaseReserved()
     }
   }
 
   async #pass(): Promise<number | undefined> {
-    const { hand, lanes } = this.#options
+    const { capacity, lanes } = this.#options
     const wasTold = this.isTold
     this.isTold = false
-    const staleInMs = await lanes.refresh(() => hand.runIds)
+    const staleInMs = await lanes.refresh(() => capacity.runIds)
     const before = this.#count
     // The two kinds take turns at going first: otherwise one that never runs out would keep the other from every slot.
     this.#isAheadFirst = !this.#isAheadFirst
@@ -136,7 +136,7 @@ export class Claiming {
     const late = this.#isAheadFirst ? 'all' : await this.#claimAhead()
     this.hasBacklog = [early, placed, late].includes('more')
     const sideInMs = await this.#claimFromSides()
-    if (this.hasBacklog && hand.free(hand.local) > 0) return this.#count > before ? 0 : ASK_AGAIN_MS
+    if (this.hasBacklog && capacity.free(capacity.local) > 0) return this.#count > before ? 0 : ASK_AGAIN_MS
     if (!this.hasBacklog) {
       const catchUpInMs = await this.#claimCatchUp()
       if (catchUpInMs !== undefined) return catchUpInMs
@@ -148,12 +148,12 @@ export class Claiming {
 
   /** Begins the claimed runs once their definitions are loaded; runs without room are put aside. */
   async beginClaimed(where: 'first' | 'last'): Promise<void> {
-    const { hand, definitions: known, endCancelled, fillPlaces, aside } = this.#options
-    if (hand.claimed.length === 0) return this.#letGo()
-    const claimed = [...hand.claimed]
+    const { capacity, definitions: known, endCancelled, fillPlaces, aside } = this.#options
+    if (capacity.claimed.length === 0) return this.#releaseReserved()
+    const claimed = [...capacity.claimed]
     const definitions = await known.of(claimed.map(({ run }) => run))
-    hand.claimed.splice(0, claimed.length)
-    this.#letGo()
+    capacity.claimed.splice(0, claimed.length)
+    this.#releaseReserved()
     const wasAside = aside.count
     for (const [i, each] of claimed.entries()) {
       if (each.line) each.line.reserved--
@@ -171,11 +171,11 @@ export class Claiming {
   }
 
   #takeOn(work: Work, { line: reserved }: Claimed, where: 'first' | 'last'): void {
-    const { hand, aside } = this.#options
-    const line = reserved ?? hand.of(hand.lineOf(work.definition))
+    const { capacity, aside } = this.#options
+    const line = reserved ?? capacity.of(capacity.lineOf(work.definition))
     if (!reserved) this.#callShare += ((line.calls ? 1 : 0) - this.#callShare) / SHARE_WINDOW
     line.claimed++
-    if (reserved || this.#hasRoom(line, where)) hand.takeOn(work, line, where)
+    if (reserved || this.#hasRoom(line, where)) capacity.takeOn(work, line, where)
     else {
       this.forget(work.runId)
       aside.add(work, line, where === 'first')
@@ -183,26 +183,26 @@ export class Claiming {
   }
 
   #hasRoom(line: WorkLine, where: 'first' | 'last'): boolean {
-    const { hand } = this.#options
-    if (where === 'first') return hand.places(line) > 0
+    const { capacity } = this.#options
+    if (where === 'first') return capacity.places(line) > 0
     // Sending back a few runs that could be handled anyway costs more than keeping them in hand.
-    const allowed = hand.allowedAhead(line)
-    return hand.free(line) > 0 || (allowed > 0 && line.waiting < allowed + LEAST_CALLS)
+    const allowed = capacity.allowedAhead(line)
+    return capacity.free(line) > 0 || (allowed > 0 && line.waiting < allowed + LEAST_CALLS)
   }
 
   /** Claims catch-up runs once nothing else waits, and into a share of the slots only: runs on time must find a free one. */
   async #claimCatchUp(): Promise<number | undefined> {
-    const { hand, lanes: served, transport, concurrency } = this.#options
+    const { capacity, lanes: served, transport, concurrency } = this.#options
     const lanes = served.catchUp
     if (lanes.length === 0) return undefined
     // A run that left without being performed, for example because it was cancelled while it waited in hand, has released its
     // slot.
-    for (const runId of this.#catchUp) if (!hand.holds(runId)) this.#catchUp.delete(runId)
+    for (const runId of this.#catchUp) if (!capacity.holds(runId)) this.#catchUp.delete(runId)
     const places = Math.max(1, Math.floor(concurrency * CATCH_UP_SHARE)) - this.#catchUp.size
-    const limit = Math.min(places, hand.free(hand.local) + this.#freeCalls)
-    const first = hand.claimed.length
+    const limit = Math.min(places, capacity.free(capacity.local) + this.#freeCalls)
+    const first = capacity.claimed.length
     await this.#claim({ lanes, limit }, (request) => transport.claim(request))
-    const claimed = hand.claimed.slice(first)
+    const claimed = capacity.claimed.slice(first)
     for (const { run } of claimed) this.#catchUp.add(run.runId)
     await this.beginClaimed('last')
     if (claimed.length > 0) this.#catchUpUntil = performance.now() + CATCH_UP_LINGER_MS
@@ -211,8 +211,8 @@ export class Claiming {
 
   /** Claims runs that start only in a slot of their own: they go before those that wait in hand. */
   async #claimIntoPlaces(): Promise<'all' | 'more'> {
-    const { hand, lanes, transport, aside } = this.#options
-    const kept = hand.keptLines.filter((line) => hand.places(line) > 0)
+    const { capacity, lanes, transport, aside } = this.#options
+    const kept = capacity.keptLines.filter((line) => capacity.places(line) > 0)
     const sides = this.#sides.withFreePlaces()
     const lookedAt = performance.now()
     const blocked = aside.blocked()
@@ -225,10 +225,10 @@ export class Claiming {
     this.#rates.note(opensInMs, performance.now() - lookedAt)
     const occupied = new Set([...gated, ...strict])
     this.#sides.keepSlots(kept, occupied, aside.linesWaitedFor(occupied))
-    const places = hand.places(hand.local)
-    const limit = places + hand.places(hand.programs) + this.#freeCalls
+    const places = capacity.places(capacity.local)
+    const limit = places + capacity.places(capacity.programs) + this.#freeCalls
     const open = gated.filter((lane) => !blocked.has(lane))
-    this.#holdLocally(places)
+    this.#reserveLocally(places)
     const found = [
       await this.#claim({ lanes: open, limit, most: sides }, (request) =>
         transport.claimGated({ ...request, upTo }),
@@ -243,10 +243,11 @@ export class Claiming {
 
   /** Claims runs that may wait in hand for a slot. */
   async #claimAhead(): Promise<'all' | 'more'> {
-    const { hand, lanes, transport } = this.#options
-    const room = hand.free(hand.local) + hand.ahead(hand.local, this.#isInTurn ? AHEAD_IN_TURN_S : 1)
+    const { capacity, lanes, transport } = this.#options
+    const room =
+      capacity.free(capacity.local) + capacity.ahead(capacity.local, this.#isInTurn ? AHEAD_IN_TURN_S : 1)
     const limit = room + this.#freeCalls
-    this.#holdLocally(room)
+    this.#reserveLocally(room)
     const found = await this.#claim({ lanes: this.#inTurn(lanes.open), limit }, (request) =>
       transport.claim(request),
     )
@@ -275,19 +276,19 @@ export class Claiming {
   }
 
   /** Reserves room on this machine for the runs being claimed until it is known what they need. */
-  #holdLocally(room: number): void {
-    this.#held += room
-    this.#options.hand.local.reserved += room
+  #reserveLocally(room: number): void {
+    this.#reserved += room
+    this.#options.capacity.local.reserved += room
   }
 
-  #letGo(): void {
-    this.#options.hand.local.reserved -= this.#held
-    this.#held = 0
+  #releaseReserved(): void {
+    this.#options.capacity.local.reserved -= this.#reserved
+    this.#reserved = 0
   }
 
   /** How many runs may be claimed in case they are calls, which is known only afterwards. */
   get #freeCalls(): number {
-    const free = Math.min(this.#options.hand.freeCalls, this.#mostCalls)
+    const free = Math.min(this.#options.capacity.freeCalls, this.#mostCalls)
     return Math.min(free, Math.max(this.#probe, Math.ceil(free * this.#callShare)))
   }
 
@@ -297,14 +298,14 @@ export class Claiming {
     claim: Taking['claim'],
     lineOf: (lane: number) => WorkLine | null = () => null,
   ): Promise<'all' | 'more'> {
-    const { hand, workerId, doubt, unclaimable } = this.#options
+    const { capacity, workerId, doubt, unclaimable } = this.#options
     if (lanes.length === 0) return 'all'
     if (limit <= 0) return 'more'
     try {
       const { runs, isShort } = await claim({ workerId, lanes, limit, ...(most ? { most } : {}) })
       this.#count += runs.length
       if (lanes.length > 1) this.#noteTurns(runs)
-      hand.claimed.push(...runs.map((run) => ({ run, line: run.side ? lineOf(run.side) : null })))
+      capacity.claimed.push(...runs.map((run) => ({ run, line: run.side ? lineOf(run.side) : null })))
       return runs.length === limit || isShort ? 'more' : 'all'
     } catch (error) {
       if (isRefused(error) && (await unclaimable.setAside({ workerId, lanes, limit }))) return 'more'

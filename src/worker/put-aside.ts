@@ -10,7 +10,7 @@ import type { RunAside } from './returns.ts'
 import type { WorkLine } from './work-line.ts'
 
 export interface PutAsideOptions {
-  readonly hand: Capacity
+  readonly capacity: Capacity
   /** Returns a run to `ready`. */
   giveBack(run: RunAside): void
 }
@@ -42,7 +42,7 @@ export class PutAside {
   /** Returns the lanes of concurrency keys whose first run waits for room that is not yet available. */
   blocked(): ReadonlySet<number> {
     for (const [lane, line] of this.#blocked)
-      if (this.#options.hand.places(line) > 0) this.#blocked.delete(lane)
+      if (this.#options.capacity.places(line) > 0) this.#blocked.delete(lane)
     return new Set(this.#blocked.keys())
   }
 

@@ -8,7 +8,7 @@ import type { ServedLanes, ServedSide } from './served-lanes.ts'
 import type { WorkLine } from './work-line.ts'
 
 export interface SideClaimsOptions {
-  readonly hand: Capacity
+  readonly capacity: Capacity
   readonly lanes: ServedLanes
   /** Claims from side lanes; `lineOf` returns the line of a lane. */
   claim(ask: Ask, lineOf: (lane: number) => WorkLine): Promise<'all' | 'more'>
@@ -35,11 +35,11 @@ export class SideClaims {
 
   /** Claims as many runs as there is room for; returns when to look again, if runs wait or may wait. */
   async runOnce(): Promise<number | undefined> {
-    const { lanes, hand } = this.#options
+    const { lanes, capacity } = this.#options
     if (lanes.sides.length === 0) return undefined
     const open = this.#openLines()
     if (open.length > 0) await this.#claimFor(open)
-    return hand.hasBacklog ? LOOK_EVERY_MS : undefined
+    return capacity.hasBacklog ? LOOK_EVERY_MS : undefined
   }
 
   async #claimFor(open: readonly OpenLine[]): Promise<void> {
@@ -70,7 +70,7 @@ export class SideClaims {
         // If the claim failed or was cut short, the previous estimate of waiting runs stands.
         if (got >= room) line.hasBacklog = true
         else if (found === 'all') line.hasBacklog = false
-        this.#options.hand.forgetIfIdle(line)
+        this.#options.capacity.forgetIfIdle(line)
       }
     }
   }
@@ -82,18 +82,18 @@ export class SideClaims {
   #limitOf(open: readonly OpenLine[]): number {
     const rooms = open.reduce((sum, { room }) => sum + room, 0)
     const free = open.reduce((sum, { line, free }) => sum + (line.calls ? free : 0), 0)
-    return rooms - Math.max(0, free - this.#options.hand.freeCalls)
+    return rooms - Math.max(0, free - this.#options.capacity.freeCalls)
   }
 
   #openLines(): OpenLine[] {
-    const { hand, lanes } = this.#options
+    const { capacity, lanes } = this.#options
     const now = performance.now()
     const open: OpenLine[] = []
     for (const [line, sides] of this.#byLine(
       lanes.sides.filter(({ isStrict, isLimited }) => !isStrict && !isLimited),
     )) {
-      const free = hand.free(line)
-      const room = free + hand.ahead(line)
+      const free = capacity.free(line)
+      const room = free + capacity.ahead(line)
       if (room <= 0 || (!line.hasBacklog && now - line.lookedAt < LOOK_EVERY_MS)) continue
       line.lookedAt = now
       open.push({ line, room, free, lanes: sides.map(({ id }) => id) })
@@ -106,12 +106,12 @@ export class SideClaims {
    * one are left out.
    */
   withFreePlaces(): ReadonlyMap<number, number> {
-    const { hand, lanes } = this.#options
+    const { capacity, lanes } = this.#options
     const free = new Map<number, number>()
     for (const [line, sides] of this.#byLine(
       lanes.sides.filter(({ isStrict, isLimited }) => isStrict || isLimited),
     )) {
-      const places = hand.places(line)
+      const places = capacity.places(line)
       if (places > 0) for (const { id } of sides) free.set(id, Math.ceil(places / sides.length))
     }
     return free
@@ -136,7 +136,7 @@ export class SideClaims {
   #byLine(sides: readonly ServedSide[]): Map<WorkLine, ServedSide[]> {
     const byLine = new Map<WorkLine, ServedSide[]>()
     for (const side of sides) {
-      const line = this.#options.hand.of(side.line)
+      const line = this.#options.capacity.of(side.line)
       const lanes = byLine.get(line) ?? []
       lanes.push(side)
       byLine.set(line, lanes)

@@ -118,10 +118,10 @@ export class Worker implements Service, LocalWorker {
       smtpTargetOf: (projectId) => options.smtpTargetOf(projectId),
       isFull: () => this.#writer.isFull,
     })
-    this.#aside = new PutAside({ hand: this.#capacity, giveBack: (run) => this.#returns.addAside(run) })
+    this.#aside = new PutAside({ capacity: this.#capacity, giveBack: (run) => this.#returns.addAside(run) })
     this.#claiming = new Claiming({
       workerId: nodeId,
-      hand: this.#capacity,
+      capacity: this.#capacity,
       lanes: this.#lanes,
       transport,
       unclaimable: new UnclaimableRuns({ db, log }),

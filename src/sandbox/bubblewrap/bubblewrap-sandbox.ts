@@ -3,7 +3,7 @@
 import { realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex, Writable } from 'node:stream'
-import { type Cgroups, heldBy } from '../cgroups/cgroups.ts'
+import { type Cgroups, enforcedBy } from '../cgroups/cgroups.ts'
 import { canExecute } from '../executable.ts'
 import type { LauncherShell } from '../inherited.ts'
 import { inner, LAUNCHER, outer, processLimits, SHELL } from '../launcher.ts'
@@ -93,7 +93,7 @@ export class BubblewrapSandbox implements Sandbox {
     const { bwrap, cgroups, shell } = this.#options
     const inherited = shell.inherited.filter((fd) => fd > STATUS_FD)
     const args = this.#arguments(program, await findMounts(program, folder, place.user))
-    const limits = processLimits(program.limits, heldBy(cgroups), program.timeoutMs)
+    const limits = processLimits(program.limits, enforcedBy(cgroups), program.timeoutMs)
     const command = [SHELL, '-c', inner(limits), LAUNCHER, executableTarget(program), ...program.args]
     const statusPath = join(folder, 'status')
     const { child, output } = spawnIn(

@@ -6,7 +6,7 @@
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Held } from '../launcher.ts'
+import type { Enforced } from '../launcher.ts'
 import { judgeName, ownPrefix } from '../owner.ts'
 import { signalAll } from '../processes.ts'
 import type { Counted } from '../program-end.ts'
@@ -105,7 +105,7 @@ export class Cgroups {
 }
 
 /** Which limits the cgroups enforce, so that no other mechanism is needed. */
-export const heldBy = (cgroups: Cgroups | null): Held => ({
+export const enforcedBy = (cgroups: Cgroups | null): Enforced => ({
   memory: cgroups?.parents.memory !== undefined,
   processes: cgroups?.parents.pids !== undefined,
   cpus: cgroups?.parents.cpu !== undefined,
