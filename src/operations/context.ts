@@ -26,7 +26,7 @@ export interface Facilities {
   readonly heartbeatMs: number
   /** A shard whose owner sends no heartbeat for longer than this is unwatched. */
   readonly shardTakeoverMs: number
-  /** Occurrences of an unwatched period no longer than this run late instead of counting as misfires. */
+  /** After an unwatched period no longer than this, the newest occurrence runs late under every misfire policy. */
   readonly misfireGraceMs: number
   /** For how long dead nodes are kept. */
   readonly deadNodeMinutes: number

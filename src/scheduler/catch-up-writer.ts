@@ -7,7 +7,7 @@ import type { ShardLeases } from './shard-leases.ts'
 export interface CatchUpWriterOptions {
   readonly log: Logger
   readonly leases: ShardLeases
-  /** Occurrences that came due in an unwatched period no longer than this simply run late. */
+  /** After an unwatched period no longer than this, the newest occurrence runs late under every misfire policy. */
   readonly misfireGraceMs: number
 }
 

@@ -207,8 +207,8 @@ function* afterOutage(due: DueCase, stretch: Unwatched): Steps<Missed> {
   if (hasFailed) return { skip, runFor: null, catchUp: { runs: [], hasFailed, lane } }
   const [latest] = runs
   if (latest === undefined) return { ...NOTHING_MISSED, skip }
-  // A single occurrence after a brief unwatched period is late, not missed, so it gets no catch-up run. A `delay` schedule
-  // continues when its run has ended.
+  // A single occurrence of a brief unwatched period runs late as itself, without a catch-up run. A `delay` schedule continues
+  // when its run has ended.
   const isAlone = runs.length === 1 && latest === first && brief && !hasNewer
   if (misfire.policy === 'run_all' && schedule.type !== 'delay' && !isAlone) {
     const spreadOut = yield* spread({ plan, misfire, now }, runs)

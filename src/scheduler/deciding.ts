@@ -19,7 +19,7 @@ export interface DecidingOptions {
   readonly log: Logger
   readonly leases: ShardLeases
   readonly blackouts: BlackoutBook
-  /** Occurrences that came due in an unwatched period no longer than this simply run late, whatever the misfire policy. */
+  /** After an unwatched period no longer than this, the newest occurrence runs late under every misfire policy. */
   readonly misfireGraceMs: number
 }
 

@@ -40,8 +40,8 @@ export function stretchAt(stretches: readonly Unwatched[], at: number): Unwatche
 }
 
 /**
- * Whether a period is within the grace. Occurrences in such a period run late, so a takeover by another node causes no missed
- * occurrence.
+ * Whether a period is within the grace. The newest occurrence of such a period runs late under every policy, so a task whose
+ * schedule comes due once during a takeover by another node loses no run.
  */
 export const isBrief = ({ from, to }: Unwatched, graceMs: number): boolean => to - from <= graceMs
 

@@ -139,7 +139,7 @@ export const SETTINGS = {
   fireBatch: cadence(1_000, 1, 1_000, 'Maximum number of runs fired by one statement'),
   shardBeatMs: cadence(1_000, 10, 60_000, 'Interval of heartbeats for shards'),
   shardTakeoverMs: cadence(3_000, 50, 300_000, 'Time without a heartbeat after which a shard is taken over'),
-  /** After an unwatched period of at most this length, the latest occurrence runs late under every misfire policy. */
+  /** After an unwatched period no longer than this, the newest occurrence runs late under every misfire policy. */
   misfireGraceMs: cadence(
     10_000,
     100,
