@@ -159,7 +159,7 @@ test('under the policy run_all lost occurrences run as catch-up, behind runs on 
   expect(skip).toMatchObject({ reason: 'lost', first: last + 10 * S, until: (rows[0]?.at ?? 0) - 10 * S })
   expect(rows.at(-1)?.at).toBe((rows[3]?.at ?? 0) + 10 * S)
   const [finding] = await findingsOf(id)
-  expect(finding?.detail).toContain('4 run late, 4 recorded as lost (misfire policy run_all)')
+  expect(finding?.detail).toContain('4 run as catch-up runs, 4 recorded as lost (misfire policy run_all)')
 })
 
 test('under the policy fail lost occurrences have failed', async () => {

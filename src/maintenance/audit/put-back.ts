@@ -115,7 +115,9 @@ function detailOf(
   const next = at === null ? 'nothing more is due' : `the next occurrence is at ${new Date(at).toISOString()}`
   const came = catchUp.length + missed
   const words = [
-    ...(catchUp.length === 0 ? [] : [`${catchUp.length} run late`]),
+    ...(catchUp.length === 0
+      ? []
+      : [`${catchUp.length} ${catchUp.length === 1 ? 'runs as a catch-up run' : 'run as catch-up runs'}`]),
     ...(missed === 0 ? [] : [`${missed} recorded as ${lost?.hasFailed ? 'failed' : 'lost'}`]),
   ]
   const meanwhile =
