@@ -205,12 +205,12 @@ async function operateRemotely({ url, nodes }: Pick<Stage, 'url' | 'nodes'>): Pr
   )
   const third = HANDLED / 3
   await complete(doomed, lost.slice(0, third))
-  const heir = await aWorker(client.url, { handlers: ['h'] })
-  const given = await claimAll(heir)
+  const successor = await aWorker(client.url, { handlers: ['h'] })
+  const given = await claimAll(successor)
   await complete(doomed, lost.slice(third, 2 * third))
-  await complete(heir, given)
+  await complete(successor, given)
   await complete(doomed, lost.slice(2 * third))
-  await complete(heir, given)
+  await complete(successor, given)
   await nemesis.stop()
 
   const tables = await untilStill(url, SOON_MS)

@@ -26,7 +26,7 @@ export interface Created {
 
 /**
  * Returns the instants at which a task is due, up to `until`. Of a `delay` only the first instant is included; each further one
- * follows from the end of the run before, as `heirOf` computes it. Skipped occurrences do not count against `maxRuns`.
+ * follows from the end of the run before, as `nextRowOf` computes it. Skipped occurrences do not count against `maxRuns`.
  */
 export function dueInstants(
   { body, createdAt }: Created,
@@ -76,7 +76,7 @@ export function dueInstants(
 }
 
 /** When the next run of a `delay` is due, given when one ended; null when there is none. */
-export function heirOf({ body }: Created, endedAt: number, ordinal: number): number | null {
+export function nextRowOf({ body }: Created, endedAt: number, ordinal: number): number | null {
   const at = Math.floor(endedAt + lengthMs(String(body.schedule?.['interval'])))
   const isOver = (body.endAt !== undefined && at > Date.parse(body.endAt)) || ordinal >= (body.maxRuns ?? 1e9)
   return isOver ? null : at

@@ -33,11 +33,11 @@ test('a backfill survives the death of the node that writes it', { timeout: with
   victim.kill('SIGKILL')
   await victim.exited
   const [atDeath] = await ask(url, 'select started, state from backfill')
-  const heir = await startBelfry(['--database-url', url, ...STEADY])
+  const successor = await startBelfry(['--database-url', url, ...STEADY])
 
   const done = await eventually(
     async () => {
-      const { body } = await heir.request('GET', `/v1/backfills/${backfill.id}`)
+      const { body } = await successor.request('GET', `/v1/backfills/${backfill.id}`)
       return body.endedAt === null ? undefined : body
     },
     { withinMs: within(90_000) },

@@ -74,7 +74,7 @@ test('every run of a worker that is killed with 200 runs is finished once, by an
   for (const row of history)
     expect(row).toMatchObject({ state: 'completed', outcome: 'completed', attempt: 2, losses: 1 })
   expect(new Set(history.map(({ workerId }) => workerId)).size).toBe(2)
-  for (const heir of following) heir.kill('SIGTERM')
+  for (const successor of following) successor.kill('SIGTERM')
   expect((await Promise.all(following.map(({ exited }) => exited))).map(({ code }) => code)).toEqual([0, 0])
 })
 

@@ -35,8 +35,8 @@ test('stored log lines survive the death of a node, and a follower continues els
 }, async () => {
   const { url } = await createTestDatabase()
   const doomed = await startBelfry(['--database-url', url, ...STEADY])
-  const heir = await startBelfry(['--database-url', url, ...STEADY])
-  const worker = launch([doomed.url, heir.url], { program: PROGRAM })
+  const successor = await startBelfry(['--database-url', url, ...STEADY])
+  const worker = launch([doomed.url, successor.url], { program: PROGRAM })
   await worker.said(/Ready\./)
   const lines = 200
   const runId = await aRun(doomed, 'count', { lines, everyMs: 25 })
@@ -46,12 +46,12 @@ test('stored log lines survive the death of a node, and a follower continues els
   doomed.kill('SIGKILL')
   await Promise.all([doomed.exited, before.ended.catch(() => {})])
   const last = before.events.findLast(({ event }) => event === 'lines')
-  const after = await follow(heir, runId, last?.id)
+  const after = await follow(successor, runId, last?.id)
   await after.next('end')
 
   const expected = Array.from({ length: lines }, (_, i) => `line ${i}`)
   expect(told(before, after)).toEqual(expected)
-  expect((await logOf(heir, runId)).map(({ text }) => text)).toEqual(expected)
+  expect((await logOf(successor, runId)).map(({ text }) => text)).toEqual(expected)
   expect(after.events.at(-1)?.data).toEqual({ reason: 'ended', state: 'completed' })
   worker.kill('SIGTERM')
   await worker.exited

@@ -54,10 +54,10 @@ test('another node delivers the events when the delivering node dies', { timeout
   })
   await victim.exited
   const toldByVictim = told.length
-  const heir = await startBelfry(['--database-url', url, ...STEADY])
+  const successor = await startBelfry(['--database-url', url, ...STEADY])
   await eventually(
     async () => {
-      const { body } = await heir.request('GET', '/v1/subscriptions')
+      const { body } = await successor.request('GET', '/v1/subscriptions')
       return (
         body.items[0].lastEvent !== null &&
         new Set(told.map(({ data }) => data.run.id)).size === TASKS * RUNS_EACH

@@ -53,12 +53,12 @@ test.concurrent.each(STEPS)(
     victim.kill('SIGKILL')
     const killedAt = performance.now()
     await victim.exited
-    const heir = await startWorker(server.url, { args: ['--label', label] })
+    const successor = await startWorker(server.url, { args: ['--label', label] })
     const run = await ended(server, taskId, 120_000)
 
     tell(`killed ${step.name}: completed elsewhere after ${seconds(performance.now() - killedAt)}`)
     await expectOneLoss(run)
-    expect(await workerName(run)).toContain(`/${heir.pid}`)
+    expect(await workerName(run)).toContain(`/${successor.pid}`)
     expect(attemptsOf(await linesOf(run))).toEqual(step.begins ? [1, 2] : [2])
     await expectNeverTwice(run)
   },
@@ -72,7 +72,7 @@ test('a worker that hangs past its lease changes nothing when it wakes up', {
   const sleeper = await startWorker(server.url, { args: ['--label', label] })
   const taskId = await aProgram(label, ['stay', mark])
   await eventually(async () => isRunning(mark))
-  const heir = await startWorker(server.url, { args: ['--label', label] })
+  const successor = await startWorker(server.url, { args: ['--label', label] })
 
   sleeper.kill('SIGSTOP')
   const stoppedAt = performance.now()
@@ -86,7 +86,7 @@ test('a worker that hangs past its lease changes nothing when it wakes up', {
   expect(isLeft).toBe(false)
   await expectOneLoss(run)
   await expectNeverTwice(run)
-  await stop(heir)
+  await stop(successor)
   // It has registered again, and works on.
   const next = await ended(server, await aProgram(label, ['end', mark]))
   expect([next.state, await workerName(next)]).toEqual([

@@ -178,7 +178,7 @@ test('the runs of a killed node are taken over by the other', async () => {
     )
   await make('held', (path) => ({ type: 'webhook', url: sink.url(path, { hold: 1 }) }))
   await eventually(async () => sink.deliveries.length === count)
-  const heir = await startBelfry(flags)
+  const successor = await startBelfry(flags)
 
   const nemesis = new Nemesis(url)
   const over = nemesis.note('kill', [victim.pid], RECOVERY_MS)
@@ -186,7 +186,7 @@ test('the runs of a killed node are taken over by the other', async () => {
   const killedAt = performance.now()
   await victim.exited
   over()
-  client.url = heir.url
+  client.url = successor.url
   await make('fresh', () => ({ type: 'sleep' as const, duration: '0s' }))
   await eventually(async () => (await countEnded(url, client.idsOf('fresh'))) === count)
   const shardsAfterMs = performance.now() - killedAt

@@ -34,7 +34,7 @@ test('a living node takes over the runs of a dead one within the lease and one p
     })),
   )
   await eventually(async () => sink.deliveries.length === HELD)
-  const heir = await startBelfry(['--database-url', url])
+  const successor = await startBelfry(['--database-url', url])
 
   const nemesis = new Nemesis(url)
   const over = nemesis.note('kill', [victim.pid], REAPED_WITHIN_MS)
@@ -42,7 +42,7 @@ test('a living node takes over the runs of a dead one within the lease and one p
   const killedAt = performance.now()
   await victim.exited
   over()
-  client.url = heir.url
+  client.url = successor.url
   // Work that is due meanwhile waits until the shards of the dead are taken, and no longer.
   await client.create(
     Array.from({ length: HELD }, (_, i) => ({

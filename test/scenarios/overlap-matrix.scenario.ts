@@ -70,8 +70,8 @@ test(`each policy keeps its promise on three nodes, one of which dies (seed ${BE
   const over = nemesis.note('kill', [victim.pid], 15_000)
   victim.kill('SIGKILL')
   await victim.exited
-  const heir = await start()
-  ;(clients[NODES - 1] as Client).url = heir.url
+  const successor = await start()
+  ;(clients[NODES - 1] as Client).url = successor.url
   over()
   await Promise.all(triggering)
   await untilEnded(url, ids, { withinMs: 180_000 })

@@ -29,7 +29,7 @@ test(`kill -9 of one of two nodes amid ${DUE} due runs`, { timeout: 240_000 }, a
   const { url } = await createTestDatabase()
   await recordChanges(url)
   const sink = await startSink()
-  const [victim, heir] = [
+  const [victim, successor] = [
     await startBelfry(['--database-url', url]),
     await startBelfry(['--database-url', url]),
   ]
@@ -49,7 +49,7 @@ test(`kill -9 of one of two nodes amid ${DUE} due runs`, { timeout: 240_000 }, a
   const killedAt = performance.now()
   await victim.exited
   over()
-  client.url = heir.url
+  client.url = successor.url
   const ids = client.idsOf('due')
   await eventually(async () => (await countEnded(url, ids)) === DUE, { withinMs: 120_000 })
   const tookMs = performance.now() - killedAt
@@ -79,11 +79,11 @@ test(`kill -9 of a node with ${IN_FLIGHT} calls in flight`, { timeout: 240_000 }
       live: await ask(url, 'select state, attempt, count(*) from agenda group by 1, 2'),
     }),
   })
-  const heir = await startBelfry(more)
+  const successor = await startBelfry(more)
 
   victim.kill('SIGKILL')
   const killedAt = performance.now()
-  client.url = heir.url
+  client.url = successor.url
   await eventually(async () => delivered() > IN_FLIGHT, { withinMs: 120_000 })
   const startedMs = performance.now() - killedAt
   await eventually(async () => (await countEnded(url, client.idsOf('held'))) === IN_FLIGHT, {

@@ -29,11 +29,11 @@ test('a killed node costs no retry, one retry or the run, according to onWorkerL
     ),
   )
   await eventually(async () => sink.deliveries.length === POLICIES.length)
-  const heir = await startBelfry(['--database-url', url, ...STEADY])
+  const successor = await startBelfry(['--database-url', url, ...STEADY])
 
   victim.kill('SIGKILL')
 
-  const latest = async (id: string) => (await heir.request('GET', `/v1/tasks/${id}/runs`)).body.items[0]
+  const latest = async (id: string) => (await successor.request('GET', `/v1/tasks/${id}/runs`)).body.items[0]
   const ended = await eventually(
     async () => {
       const runs = await Promise.all(tasks.map(({ body }) => latest(body.id)))

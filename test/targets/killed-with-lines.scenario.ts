@@ -15,7 +15,7 @@ test('kill -9 of a node with full targets loses no run', async () => {
   const victim = await startBelfry(flags)
   const targets = startTargets()
   const [silent, down] = [await targets.open('silent'), await targets.open('refuses')]
-  const heir = await startBelfry(flags)
+  const successor = await startBelfry(flags)
   const held = await callAll(victim, silent, 2 * TARGET_LIMIT + WAITING)
   const broken = await callAll(victim, down, WAITING, { retry: { limit: 20, initial: '10ms', max: '10ms' } })
   await untilUnderWay(silent, 2 * TARGET_LIMIT)
@@ -31,5 +31,5 @@ test('kill -9 of a node with full targets loses no run', async () => {
   const ids = [...held, ...broken]
   expect((await endsOf(db, ids)).map(({ state }) => state)).toEqual(ids.map(() => 'completed'))
   expect(new Set((await silent.read()).calls.map(({ runId }) => runId)).size).toBe(held.length)
-  expect(heir.child.exitCode).toBeNull()
+  expect(successor.child.exitCode).toBeNull()
 })

@@ -150,16 +150,21 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     const { name, worker, say } = await anAttempt()
     await say('/health_check')
     await bury(worker.id)
-    const heir = await aWorker(node.url, { handlers: [name] })
-    const [again] = (await heir.claim(1)) as [GivenRun]
+    const successor = await aWorker(node.url, { handlers: [name] })
+    const [again] = (await successor.claim(1)) as [GivenRun]
 
     const late = [await say('/health_check'), await say('/update_status', { status: 'success' })]
-    const authorization = `Bearer ${await tokenFor(heir, again)}`
+    const authorization = `Bearer ${await tokenFor(successor, again)}`
     const done = await request(node.url, 'POST', '/update_status', { status: 'success' }, { authorization })
 
     for (const answer of late) expect(answer).toMatchObject({ status: 410, body: { code: 'worker_gone' } })
     expect(done.status).toBe(200)
-    expect(await runOf(again)).toMatchObject({ state: 'completed', attempt: 2, losses: 1, workerId: heir.id })
+    expect(await runOf(again)).toMatchObject({
+      state: 'completed',
+      attempt: 2,
+      losses: 1,
+      workerId: successor.id,
+    })
   })
 
   test('an attempt whose heartbeats stop is lost, although its worker lives', async () => {

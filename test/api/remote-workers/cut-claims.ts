@@ -115,9 +115,9 @@ export function cutClaims({ db, node, other, createMany, awaitReady }: Protocol)
     proxy.cut()
     expect(await gone).toBe('cut')
     await createMany(name, 1)
-    const heir = await aWorker(node.url, { handlers: [name] })
+    const successor = await aWorker(node.url, { handlers: [name] })
 
-    expect(await heir.claim(1)).toHaveLength(1)
+    expect(await successor.claim(1)).toHaveLength(1)
     expect(await eventually(async () => (await heldBy(worker.id)).length === 0)).toBe(true)
   })
 }

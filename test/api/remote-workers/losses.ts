@@ -14,8 +14,8 @@ export function losses({ db, node, create, createMany, runOf, bury }: Protocol):
 
     await bury(worker.id)
 
-    const heir = await aWorker(node.url, { handlers: [name] })
-    const [again] = (await heir.claim(1)) as [GivenRun]
+    const successor = await aWorker(node.url, { handlers: [name] })
+    const [again] = (await successor.claim(1)) as [GivenRun]
     expect(again).toMatchObject({ runId: run.runId, attempt: 2 })
     expect(again.fence).toBeGreaterThan(run.fence)
     for (const [what, body] of [
@@ -26,8 +26,13 @@ export function losses({ db, node, create, createMany, runOf, bury }: Protocol):
       ['stop', undefined],
     ] as const)
       expect(await worker.say(what, body)).toMatchObject({ status: 410, body: { code: 'worker_gone' } })
-    await heir.say('complete', { runs: [completed(again)] })
-    expect(await runOf(again)).toMatchObject({ taskId, state: 'completed', losses: 1, workerId: heir.id })
+    await successor.say('complete', { runs: [completed(again)] })
+    expect(await runOf(again)).toMatchObject({
+      taskId,
+      state: 'completed',
+      losses: 1,
+      workerId: successor.id,
+    })
   })
 
   test('a dead worker is refused even before its runs are reclaimed', async () => {
@@ -87,9 +92,9 @@ export function losses({ db, node, create, createMany, runOf, bury }: Protocol):
 
     expect(await worker.say('stop')).toMatchObject({ status: 200 })
 
-    const heir = await aWorker(node.url, { handlers: [name] })
+    const successor = await aWorker(node.url, { handlers: [name] })
     const runs: GivenRun[] = []
-    while (runs.length < 2) runs.push(...(await heir.claim(2 - runs.length)))
+    while (runs.length < 2) runs.push(...(await successor.claim(2 - runs.length)))
     expect(runs.map(({ attempt }) => attempt)).toEqual([1, 1])
     expect(await worker.say('claim', { requestId: randomUUID(), limit: 1 })).toMatchObject({ status: 410 })
     const { body } = await node.request('GET', '/v1/workers')

@@ -5,7 +5,7 @@
 import type { Book, Wish } from '../book.ts'
 import type { HistoryRow, LiveRow } from '../evidence.ts'
 import { type Finding, iso, type Kind } from '../finding.ts'
-import { dueInstants, heirOf } from '../oracle.ts'
+import { dueInstants, nextRowOf } from '../oracle.ts'
 import { checkMisfire } from './misfires.ts'
 import { didWait, turnsOf, wasReplaced } from './turns.ts'
 
@@ -79,7 +79,7 @@ const isPassedOver = ({ state, reason }: HistoryRow) =>
 /** The instants of a `delay`: the first by time, each other one by the end of the one before. */
 function chain(wish: Wish, history: readonly HistoryRow[]): number[] {
   const inOrder = [...history].sort((a, b) => a.endedAt - b.endedAt)
-  const following = inOrder.flatMap((row, i) => heirOf(wish, row.endedAt, i + 1) ?? [])
+  const following = inOrder.flatMap((row, i) => nextRowOf(wish, row.endedAt, i + 1) ?? [])
   return [...dueInstants(wish, Number.MAX_SAFE_INTEGER), ...following]
 }
 
