@@ -1,4 +1,4 @@
-/** Dead letters: permanently failed runs that were neither run again nor dismissed. */
+/** Dead letters: permanently failed runs that were neither rerun nor dismissed. */
 import { queryOptions } from '@tanstack/react-query'
 import { type ChangeOptions, get, post, queryOf } from './client.ts'
 import { inPages } from './pages.ts'

@@ -56,7 +56,7 @@ function hintFor({ status, code, detail, runId }: Problem): string {
   if (code === 'version_mismatch') return 'Read the task again (belfry task show) and reapply the change.'
   if (code === 'run_active') return `Wait until that run ends, or cancel it: belfry run cancel ${run}`
   if (code === 'key_in_use') return 'Choose another --key, or change the task that has it: belfry task edit.'
-  if (code === 'run_ended') return `To run it again: belfry run retry ${run}`
+  if (code === 'run_ended') return `To rerun it: belfry run retry ${run}`
   if (code === 'too_many_secrets')
     return 'To list them: belfry signing-secret list. To revoke one: belfry signing-secret revoke ID'
   if (code === 'secret_in_use') return 'To see them: belfry secret show NAME. To delete it anyway: --force'

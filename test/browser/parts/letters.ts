@@ -1,4 +1,4 @@
-/** Dead letters: grouped by error, run again one by one or all at once, or dismissed. */
+/** Dead letters: grouped by error, rerun one by one or all at once, or dismissed. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -34,15 +34,15 @@ export function letters({ visit }: TestBrowser, { node }: TestServer): void {
     await groups.first().getByRole('button', { expanded: false }).click()
     const rows = page.getByRole('list', { name: 'Runs of this group' }).getByRole('listitem')
     await rows.nth(4).waitFor()
-    await rows.first().getByRole('button', { name: 'Run again' }).click()
+    await rows.first().getByRole('button', { name: 'Rerun' }).click()
     await page.getByText('5 permanently failed runs').waitFor()
-    await groups.first().getByRole('button', { name: 'Run again…' }).click()
+    await groups.first().getByRole('button', { name: 'Rerun…' }).click()
     const panel = page.getByRole('dialog')
     await panel.getByText('4 new runs').waitFor()
     await panel.getByLabel('Runs per second').fill('100')
     const address = page.url()
-    await panel.getByRole('button', { name: 'Run 4 again' }).click()
-    await page.getByRole('list', { name: 'Redrives' }).getByText('4 run again at 100/s').waitFor()
+    await panel.getByRole('button', { name: 'Rerun 4' }).click()
+    await page.getByRole('list', { name: 'Redrives' }).getByText('4 rerun at 100/s').waitFor()
     await page.getByText('1 permanently failed run').waitFor()
     await page.getByRole('button', { name: 'Dismiss all…' }).click()
     await panel.getByText('1 run leaves this list').waitFor()

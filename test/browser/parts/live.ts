@@ -103,7 +103,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     await node.request('POST', `/v1/runs/${run.id}/cancel`)
     await page.getByText('cancelled', { exact: true }).first().waitFor()
 
-    expect(await page.getByRole('button', { name: 'Run again' }).count()).toBe(1)
+    expect(await page.getByRole('button', { name: 'Rerun' }).count()).toBe(1)
   })
 
   test('a task that someone else deletes is shown as deleted on every page', async () => {

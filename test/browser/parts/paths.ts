@@ -150,7 +150,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(versions.items[0]).toMatchObject({ version: 3, reason: 'the server is slower' })
   })
 
-  test('a failed run shows the response, and can be run again', async () => {
+  test('a failed run shows the response, and can be rerun', async () => {
     const sink = await startSink((_, count) =>
       count <= 2 ? { status: 503, body: 'Not today.\n'.repeat(40) } : { status: 200 },
     )
@@ -171,7 +171,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     await page.getByText('1 of 40', { exact: true }).waitFor()
     await page.keyboard.press('Shift+Enter')
     await page.getByText('40 of 40', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Run again' }).click()
+    await page.getByRole('button', { name: 'Rerun' }).click()
     await page.getByText('completed').first().waitFor()
 
     expect(sink.hits).toHaveLength(3)

@@ -88,7 +88,7 @@ export function DeadLettersScreen() {
         {total > 0 && (
           <span className={classes.all}>
             <Button variant="default" onClick={() => go({ group: undefined, panel: 'redrive' })}>
-              Run all again…
+              Rerun all…
             </Button>
             <Button variant="default" onClick={() => go({ group: undefined, panel: 'dismiss' })}>
               Dismiss all…
@@ -132,7 +132,7 @@ function NoLetters({ isFiltered }: { readonly isFiltered: boolean }) {
       </Link>
     </Nothing>
   ) : (
-    <Nothing words="No dead letters. Permanently failed runs stay here until they are run again or dismissed.">
+    <Nothing words="No dead letters. Permanently failed runs stay here until they are rerun or dismissed.">
       <Link to="/runs" search={{ state: 'permanently_failed' }}>
         All permanently failed runs
       </Link>

@@ -26,7 +26,7 @@ export function DismissPanel({ filter, group, by, onClose }: LetterPanelProps) {
         count === null
           ? 'Counting…'
           : `${count} ${data?.count === 1 ? 'run leaves' : 'runs leave'} this list. This cannot be undone.`,
-        'The runs stay in the history and can still be run again one by one.',
+        'The runs stay in the history and can still be rerun one by one.',
       ]}
       twin={{ method: 'POST', path: '/v1/dead-letters/dismiss', body: { filter } }}
       button="Dismiss"

@@ -81,7 +81,7 @@ function Letter({ letter }: { readonly letter: DeadLetter }) {
       <span className={classes.words}>{outcomeWords(letter)}</span>
       <span className={classes.acts}>
         <Button size="compact-xs" variant="default" onClick={() => void again()}>
-          Run again
+          Rerun
         </Button>
         <Button size="compact-xs" variant="default" onClick={() => void drop()}>
           Dismiss

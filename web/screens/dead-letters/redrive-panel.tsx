@@ -1,4 +1,4 @@
-/** Redrives dead letters: the server counts them first, then runs them again at a rate. */
+/** Redrives dead letters: the server counts them first, then reruns them at a rate. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
@@ -40,12 +40,12 @@ export function RedrivePanel({ filter, group, by, onClose }: LetterPanelProps) {
   const count = data ? data.count - data.endedTasks : 0
   return (
     <ActDialog
-      title={`Run again: ${groupWords(by, group)}`}
+      title={`Rerun: ${groupWords(by, group)}`}
       onClose={onClose}
       isReady={data !== undefined && count > 0}
       effects={effectsOf(data, error, rate)}
       twin={{ method: 'POST', path: '/v1/dead-letters/redrive', body: input }}
-      button={data ? `Run ${formatCount(count)}${data.isComplete ? '' : '+'} again` : 'Run again'}
+      button={data ? `Rerun ${formatCount(count)}${data.isComplete ? '' : '+'}` : 'Rerun'}
       act={go}
     >
       <TextField
@@ -78,8 +78,8 @@ function effectsOf(data: RedriveForecast | undefined, error: unknown, rate: numb
     ...(endedTasks > 0
       ? [
           endedTasks === 1
-            ? '1 cannot be run again: its task has ended. It stays on the list.'
-            : `${formatCount(endedTasks)} cannot be run again: their tasks have ended. They stay on the list.`,
+            ? '1 cannot be rerun: its task has ended. It stays on the list.'
+            : `${formatCount(endedTasks)} cannot be rerun: their tasks have ended. They stay on the list.`,
         ]
       : []),
     'A run leaves this list when its new run is created. If the new run also fails, it becomes a dead letter.',

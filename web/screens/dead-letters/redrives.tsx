@@ -43,7 +43,7 @@ export function Redrives() {
               <Instant at={createdAt} precision="second" />
             </span>
             <span className={classes.small}>
-              {formatCount(redriven)} run again at {rate}/s, {formatCount(refused)} refused,{' '}
+              {formatCount(redriven)} rerun at {rate}/s, {formatCount(refused)} refused,{' '}
               {formatCount(waiting)} waiting
               {lastError && ` · ${lastError}`}
             </span>

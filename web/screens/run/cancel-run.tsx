@@ -25,7 +25,7 @@ export function CancelRun({ run, onClose }: CancelRunProps) {
       effects={[
         effectOf(run),
         'Other runs of its task are not affected.',
-        'A cancelled run can be run again, as a new run.',
+        'A cancelled run can be rerun, as a new run.',
       ]}
       twin={{ method: 'POST', path: `/v1/runs/${run.id}/cancel` }}
       command={`belfry run cancel ${run.id}`}

@@ -132,7 +132,7 @@ function Acts({ run, task }: HeadProps) {
     <>
       {!isOpen(run) && task && task.state !== 'cancelled' && (
         <Button leftSection={<Icon name="again" size={16} />} onClick={() => void retry()}>
-          Run again
+          Rerun
         </Button>
       )}
       {!isOpen(run) && task && task.state !== 'cancelled' && (
