@@ -1,4 +1,5 @@
 import { leastUuidAt } from '../core/ids.ts'
+import { DAY_MS } from '../core/values/time-units.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { deleteOldUnwatched } from '../store/agenda/shards.ts'
 import { deleteOldFindings } from '../store/audit/audit.ts'
@@ -38,7 +39,6 @@ const ASKED_KEPT_LONGER_DAYS = 7
 /** Side lanes that have been empty for this long are removed; nodes register those they use every ten minutes. */
 const SIDE_LANES_KEPT_MINUTES = 60
 const MAX_SIDE_LANES_REMOVED = 1_000
-const DAY_MS = 86_400_000
 /** A worker that returns late must still learn that it was declared dead. */
 const UNUSED_KEPT_MINUTES = 10
 const MAX_UNUSED_FORGOTTEN = 20_000

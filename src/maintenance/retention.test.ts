@@ -1,9 +1,11 @@
 /** Projects that keep their history and their audit log for longer or shorter than the nodes say. */
+
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
+import { DAY_MS } from '../core/values/time-units.ts'
 import { findBackfills } from '../store/backfills/backfills.ts'
 import { list, sql } from '../store/database/sql.ts'
 import { deleteOldHistory } from '../store/history/retention.ts'
@@ -20,7 +22,6 @@ const housekeeping = new Housekeeping({
   ...{ db, log, ...DAYS, deadNodeMinutes: 60, unusedQueueDays: 30, unusedFileDays: 30, everyMs: 600_000 },
 })
 const INSTALLATION = '00000000-0000-0000-0000-000000000000'
-const DAY_MS = 86_400_000
 const OTHER = DEFAULT_PROJECT_ID
 let shop = ''
 let task = ''

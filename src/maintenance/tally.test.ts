@@ -3,6 +3,7 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { makeHistory } from '../../test/support/history.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
+import { MINUTE_MS } from '../core/values/time-units.ts'
 import { sql } from '../store/database/sql.ts'
 import { readProgress, readTallies, saveProgress } from '../store/history/tally.ts'
 import { silentLogger } from '../telemetry/logger.ts'
@@ -10,7 +11,6 @@ import { Tally } from './tally.ts'
 
 const { db } = await createTestDatabase()
 const tally = new Tally({ db, log: silentLogger() })
-const MINUTE_MS = 60_000
 const thisMinute = () => Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
 const progress = async () => (await db.run(readProgress()))[0]?.countedUntil ?? 0
 const countAll = async () => {

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../core/values/time-units.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { type Database, isRefused, type Queryable } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
@@ -17,7 +18,6 @@ export interface TallyOptions {
   readonly log: Logger
 }
 
-const MINUTE_MS = 60_000
 const EVERY_MS = 10_000
 /** An end is written a moment after it happened, so a minute is counted once it has been over for this long. */
 const SETTLE_MS = 10_000

@@ -4,6 +4,7 @@ import { Readiness } from '../api/http/readiness.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { labelsOfNode } from '../core/run/own-labels.ts'
 import { type Network, parseNetwork } from '../core/values/network.ts'
+import { DAY_MS } from '../core/values/time-units.ts'
 import { LogWriter } from '../logs/log-writer.ts'
 import { RefusedRequests } from '../operations/audit-log/refused-requests.ts'
 import type { Facilities, ProgramMaxima } from '../operations/context.ts'
@@ -28,8 +29,6 @@ import { PostgresWakeUps } from '../transport/postgres/postgres-wake-ups.ts'
 import { LocalWakeUps, type WakeUps } from '../transport/wake-ups.ts'
 import { type Connections, mostConnections, openConnections } from './connections.ts'
 import { isForThisMachine, isLoopback } from './loopback.ts'
-
-const DAY_MS = 86_400_000
 
 /** A receiver of events may take a third of this lease to answer: with the default settings, 10 s. */
 const LEASES_OF_SUBSCRIPTIONS = 2

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import type { TokenAttempt } from '../core/access/token-attempt.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { KeyRing } from '../core/secret/key-ring.ts'
+import { MINUTE_MS } from '../core/values/time-units.ts'
 import { AddressSigner } from './address-signer.ts'
 import { isAttemptToken, issueAttemptToken, verifyAttemptToken } from './attempt-token.ts'
 
 const NOW = Date.parse('2026-11-18T09:00:00Z')
-const MINUTE_MS = 60_000
 
 const signerAt = (now: number, ...keys: readonly string[]) => {
   const ring = new KeyRing(keys.map((key) => Buffer.alloc(32, key)))

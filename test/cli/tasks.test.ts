@@ -224,9 +224,7 @@ test('a run in progress is cancelled, and a second cancellation is refused', asy
   expect(id).toMatch(UUID)
   expect(cancelled.code).toBe(0)
   expect(again.code).toBe(5)
-  expect(again.stderr).toContain(
-    `Run ${id} has already ended with the state cancelled.\ntry:   To run it again`,
-  )
+  expect(again.stderr).toContain(`Run ${id} has already ended with the state cancelled.\ntry:   To rerun it`)
 })
 
 test('a wall time is in the zone of this machine or --timezone, and an edit keeps the zone of the task', async () => {

@@ -1,7 +1,7 @@
 /** Converts between instants and the local date and time in date fields, which know no zones. */
-import { clockFormat } from '../../src/core/schedule/clock-format.ts'
 
-const DAY_MS = 86_400_000
+import { clockFormat } from '../../src/core/schedule/clock-format.ts'
+import { DAY_MS } from '../../src/core/values/time-units.ts'
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 

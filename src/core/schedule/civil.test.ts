@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DAY_MS } from '../values/time-units.ts'
 import { civilFromDays, daysFromCivil, daysInMonth, weekdayOf } from './civil.ts'
 
-const DAY_MS = 86_400_000
 const anyDay = fc.integer({ min: -700_000, max: 2_900_000 })
 
 test('days become the same dates as in the platform calendar, and back', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { DAY_MS } from '../values/time-units.ts'
 import { CronStepper } from './cron-stepper.ts'
 import { occurrencesBetween } from './occurrences.ts'
 import { latestBetween, occurrencesBefore } from './occurrences-before.ts'
@@ -25,7 +26,6 @@ const schedules: Schedule[] = [
   },
   { type: 'manual' },
 ]
-const DAY_MS = 86_400_000
 const AROUND = Date.UTC(2026, 2, 29)
 
 test('the occurrences of a period are listed from the latest', () => {

@@ -3,10 +3,11 @@
  * only source of zone rules; it takes about 2 µs per instant, so borders are found once by bisection and cached per zone and
  * block of about a year.
  */
+
 import { LRUCache } from 'lru-cache'
+import { DAY_MS } from '../values/time-units.ts'
 import { clockFormat } from './clock-format.ts'
 
-const DAY_MS = 86_400_000
 /**
  * Interval between probes. No zone has kept an offset for less than 7 days since 1970, nor will by 2090 (every zone, tzdata
  * 2025c).

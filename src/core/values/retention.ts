@@ -1,7 +1,8 @@
 /** How long a project keeps its history and its audit log: whole days, written as durations such as `90d`. */
-import { formatDuration, parseDuration } from './duration.ts'
 
-const DAY_MS = 86_400_000
+import { formatDuration, parseDuration } from './duration.ts'
+import { DAY_MS } from './time-units.ts'
+
 export const MAX_RETENTION_DAYS = 36_500
 
 /** Null: as long as the nodes say. */

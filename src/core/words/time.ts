@@ -1,9 +1,5 @@
 /** Instants and durations for people to read. An instant is always written with its zone. */
-
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../values/time-units.ts'
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
@@ -65,12 +61,12 @@ function clockTime(parts: Record<Part, string>, precision: InstantStyle['precisi
 /** The two largest units of a duration: `7 h 12 m`, `1.2 s`, `840 ms`. */
 export function formatDuration(ms: number): string {
   const length = Math.abs(ms)
-  if (length < SECOND) return `${Math.round(length)} ms`
-  if (length < 10 * SECOND) return `${trimZero((Math.floor(length / 100) / 10).toFixed(1))} s`
-  if (length < MINUTE) return `${Math.floor(length / SECOND)} s`
-  if (length < HOUR) return twoUnits(length, MINUTE, 'm', SECOND, 's')
-  if (length < DAY) return twoUnits(length, HOUR, 'h', MINUTE, 'm')
-  return twoUnits(length, DAY, 'd', HOUR, 'h')
+  if (length < SECOND_MS) return `${Math.round(length)} ms`
+  if (length < 10 * SECOND_MS) return `${trimZero((Math.floor(length / 100) / 10).toFixed(1))} s`
+  if (length < MINUTE_MS) return `${Math.floor(length / SECOND_MS)} s`
+  if (length < HOUR_MS) return twoUnits(length, MINUTE_MS, 'm', SECOND_MS, 's')
+  if (length < DAY_MS) return twoUnits(length, HOUR_MS, 'h', MINUTE_MS, 'm')
+  return twoUnits(length, DAY_MS, 'd', HOUR_MS, 'h')
 }
 
 /** How late something was; a negative lateness is shown as early. */
@@ -89,10 +85,10 @@ function twoUnits(ms: number, large: number, largeWord: string, small: number, s
 }
 
 const ROUGH_UNITS = [
-  ['d', DAY],
-  ['h', HOUR],
-  ['min', MINUTE],
-  ['s', SECOND],
+  ['d', DAY_MS],
+  ['h', HOUR_MS],
+  ['min', MINUTE_MS],
+  ['s', SECOND_MS],
 ] as const
 
 /** A duration in one unit, rounded down, for sentences: `7 h`, `3 min`, `840 ms`. */
@@ -104,8 +100,8 @@ export function roughly(ms: number): string {
 /** `in 7 h 12 m`, `3 m ago`, or `now` within a second. Uses whole seconds, because it is shown beside a clock. */
 export function formatDistance(at: number, now: number): string {
   const distance = at - now
-  if (Math.abs(distance) < SECOND) return 'now'
-  const seconds = (distance > 0 ? Math.ceil : Math.floor)(Math.abs(distance) / SECOND) * SECOND
+  if (Math.abs(distance) < SECOND_MS) return 'now'
+  const seconds = (distance > 0 ? Math.ceil : Math.floor)(Math.abs(distance) / SECOND_MS) * SECOND_MS
   const text = formatDuration(seconds)
   return distance > 0 ? `in ${text}` : `${text} ago`
 }

@@ -3,7 +3,9 @@
  * and over through the last 24 hours, backwards, as many minutes at a time as hold a bounded number of runs. The shortest
  * retention is a day, and deletes by whole days: it takes no run of these hours.
  */
+
 import { uuidv7 } from '../../core/ids.ts'
+import { DAY_MS, MINUTE_MS } from '../../core/values/time-units.ts'
 import { type Finding, insertFindings } from '../../store/audit/audit.ts'
 import { holdWalk, saveWalk } from '../../store/audit/audit-walks.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -11,8 +13,6 @@ import { historyBegin } from '../../store/history/run-search.ts'
 import { groupRuns, saveTallies, type Tally, talliesBetween, talliesOf } from '../../store/history/tally.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
-const MINUTE_MS = 60_000
-const DAY_MS = 1_440 * MINUTE_MS
 /** Maximum number of minutes per slice. A slice also ends with the minute in which its runs exceed MAX_RUNS. */
 const MAX_MINUTES = 240
 const MAX_RUNS = 50_000

@@ -5,9 +5,11 @@
  * Entries that cannot be written yet are kept and written later. The number of requests affects only how detailed the entries
  * are.
  */
+
 import type { AuditAction } from '../../core/audit-log/audit-action.ts'
 import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { senderNetwork } from '../../core/values/sender-network.ts'
+import { MINUTE_MS } from '../../core/values/time-units.ts'
 import { utc } from '../../core/values/utc.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { LoopService } from '../../runtime/loop-service.ts'
@@ -16,7 +18,6 @@ import type { Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type Caller, entryOf } from './record-change.ts'
 
-const MINUTE_MS = 60_000
 const WRITE_EVERY_MS = 1_000
 /** Maximum number of entries for single requests per minute: of one sender, and of all senders. */
 const MAX_SINGLE_OF_SENDER = 10

@@ -1,11 +1,11 @@
 /** Sums the per-minute counts of history into the steps of a chart. */
 
 import { addBuckets, type LatenessBuckets, latenessAt } from '../../core/run/lateness.ts'
+import { MINUTE_MS } from '../../core/values/time-units.ts'
 import { utc } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { groupRuns, readProgress, readTallies, type Tally, talliesOf } from '../../store/history/tally.ts'
 
-const MINUTE_MS = 60_000
 /**
  * Maximum number of minutes counted from history itself because the tally has not reached them yet: counting a whole day would
  * take too long.

@@ -1,12 +1,11 @@
 /** Reads the history of a longer period, in as many steps as a chart has room for. */
+import { MINUTE_MS } from '../../core/values/time-units.ts'
 import type { Context } from '../context.ts'
 import { countHistory, stepsOf } from './history-counts.ts'
 
 /** The periods before now for which history can be read. */
 export const HISTORY_RANGES = ['1h', '5h', '24h', '7d'] as const
 export type HistoryRange = (typeof HISTORY_RANGES)[number]
-
-const MINUTE_MS = 60_000
 
 const STEPS: Readonly<Record<HistoryRange, { readonly stepMinutes: number; readonly count: number }>> = {
   '1h': { stepMinutes: 1, count: 60 },

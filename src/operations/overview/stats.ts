@@ -2,6 +2,7 @@
 
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { countedUpTo } from '../../core/values/counted.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/values/time-units.ts'
 import { utc } from '../../core/values/utc.ts'
 import { type AuditSummary, auditSummary } from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -17,9 +18,6 @@ import { failingOf } from './failing-tasks.ts'
 import { countHistory, outcomesOf, stepsOf } from './history-counts.ts'
 import { verdictOf } from './verdict.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const MINUTES_SHOWN = 60
 /** A due run that has not started within this time is late. */
 const LATE_AFTER_MS = 5_000

@@ -3,10 +3,12 @@
  * are few tasks, the occurrences after it are computed from the schedules. If there are many, only the next ones are counted;
  * if there are very many, those of a few shards are counted and scaled up, since each shard has an equal share of the tasks.
  */
+
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { countOccurrences, occurrencesBetween } from '../../core/schedule/occurrences.ts'
 import { type Plan, type Schedule, triggersOf } from '../../core/schedule/schedule.ts'
 import { planOf } from '../../core/task/task.ts'
+import { MINUTE_MS } from '../../core/values/time-units.ts'
 import { mapInTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type AheadRow, countAhead, type DueMinute, occurrencesAhead } from '../../store/history/overview.ts'
@@ -20,7 +22,6 @@ export interface Forecast {
   readonly isEstimate: boolean
 }
 
-const MINUTE_MS = 60_000
 export const MINUTES_AHEAD = 60
 /** Maximum number of tasks whose schedules are computed. */
 const MAX_WORKED_OUT = 500

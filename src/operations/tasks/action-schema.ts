@@ -4,12 +4,12 @@ import { hasControlCharacters, parseEmailAddress } from '../../core/action/email
 import { isReservedHeader } from '../../core/action/reserved-headers.ts'
 import { parseWantedUrl } from '../../core/action/target-url.ts'
 import { isReference } from '../../core/secret/secret-reference.ts'
+import { DAY_MS } from '../../core/values/time-units.ts'
 import { durationBetween } from '../validation/values.ts'
 import { ExecAction } from './exec-schema.ts'
 
 const MAX_BODY_CHARACTERS = 256 * 1024
 const MAX_URL_CHARACTERS = 4_096
-const DAY_MS = 86_400_000
 
 const TargetUrl = z
   .string()

@@ -4,8 +4,10 @@
  * costs nothing while nothing is rejected. Only this process knows which rows are set aside: another process finds out by
  * itself.
  */
+
 import { uuidv7 } from '../../core/ids.ts'
 import type { RefusedOperation } from '../../core/ledger/refusal-report.ts'
+import { DAY_MS } from '../../core/values/time-units.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { ensurePartitionsOf } from '../history/partitions.ts'
 import { isMissingPartition, isRefused, type Queryable } from './database.ts'
@@ -38,7 +40,6 @@ const MAX_REPORTED = 100
 const MAX_ERROR = 500
 /** Maximum number of days of one batch for which partitions are created. */
 const MAX_DAYS = 10
-const DAY_MS = 86_400_000
 
 interface Rest {
   readonly tries: number

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/values/time-units.ts'
 import { formatClock, formatInstant, zoneWord } from '../../../src/core/words/time.ts'
 import type { ChartRange } from '../../app/router.tsx'
 import { useShownZone } from '../../components/instant.tsx'
@@ -35,9 +36,6 @@ function tick(at: string, zone: string, range: ChartRange): string {
 /** When a step began, shown on hover. */
 export const stepWords = (at: string, zone: string, range: ChartRange): string =>
   `${range === '1h' ? '' : 'from '}${tick(at, zone, range)} ${zoneWord(zone)}`
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 /** The duration that each bar covers. */
 export function barWords(steps: AxisProps['steps']): string {

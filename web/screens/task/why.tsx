@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { MINUTE_MS } from '../../../src/core/values/time-units.ts'
 import { whyQuery, whyThenQuery } from '../../api/tasks.ts'
 import type { Task, WhyNotRunning } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
@@ -14,7 +15,6 @@ import classes from './why.module.css'
 
 /** Available workers change without a change of the task, so the answer is polled. */
 const ASK_AGAIN_MS = 5_000
-const MINUTE_MS = 60_000
 
 /** Codes of the normal state, which are not shown beside an obstacle. */
 const ORDINARY: readonly WhyNotRunning['code'][] = ['running', 'starting', 'not_due', 'manual_only']

@@ -1,10 +1,10 @@
+import { DAY_MS } from '../../../core/values/time-units.ts'
 import { LoopService } from '../../../runtime/loop-service.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import { type Certificate, type CertificateFiles, readCertificate } from './certificate.ts'
 
 /** How often the files are read. A file watcher would miss files that are replaced behind a symbolic link. */
 const EVERY_MS = 2_000
-const DAY_MS = 86_400_000
 /** Certificates that are renewed automatically have been renewed by then. */
 const SOON_MS = 7 * DAY_MS
 

@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { BLACKOUT_EFFECTS, WEEKDAYS } from '../../../core/policy/blackout-rule.ts'
 import { validateSchedule } from '../../../core/schedule/schedule.ts'
+import { DAY_MS, MINUTE_MS } from '../../../core/values/time-units.ts'
 import { durationBetween, Instant, isInOrder, Uuid } from '../../../operations/validation/values.ts'
-
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 
 const WallTime = z
   .string()

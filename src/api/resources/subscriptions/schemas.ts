@@ -5,14 +5,13 @@ import { parseSecret } from '../../../core/action/webhook-signature.ts'
 import { AUDIT_ACTIONS } from '../../../core/audit-log/audit-action.ts'
 import { EVENT_SUBJECTS } from '../../../core/run/history-event.ts'
 import { ENDED_STATES } from '../../../core/run/run-event.ts'
+import { DAY_MS, MINUTE_MS } from '../../../core/values/time-units.ts'
 import { durationBetween, Uuid } from '../../../operations/validation/values.ts'
 import { editOf } from '../../http/schemas/edit.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 const MAX_WANTED = 100
 
 const some = <T extends z.ZodType>(item: T) => z.array(item).min(1).max(MAX_WANTED).optional()

@@ -1,4 +1,5 @@
 /** Dates and instants, at each of which a task is due once. */
+import { DAY_MS } from '../../values/time-units.ts'
 import { civilFromDays, weekdayOf } from '../civil.ts'
 import type { Schedule } from '../schedule.ts'
 import { zoneOf } from '../zone.ts'
@@ -8,8 +9,6 @@ import { readOneTime, type Time } from './read-times.ts'
 import { readDuration, readInstant, readList } from './read-values.ts'
 import type { Reader } from './reader.ts'
 import { MAX_DATES_IN_WORDS, WEEKDAY_SPELLINGS, weekdayIndex } from './vocabulary.ts'
-
-const DAY_MS = 86_400_000
 
 /** What relative dates are counted from. */
 interface OnceOptions {

@@ -1,5 +1,7 @@
 /** Runs the occurrences of a past period: the server counts them first, then the backfill starts with a rate and an order. */
+
 import { Checkbox, NativeSelect } from '@mantine/core'
+import { DAY_MS, MINUTE_MS } from '../../../../src/core/values/time-units.ts'
 import '@mantine/core/styles/Checkbox.css'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -22,8 +24,6 @@ import { serverNow } from '../../../time/clock.ts'
 
 const TYPING_MS = 300
 const SHOWN = 3
-const DAY_MS = 86_400_000
-const MINUTE_MS = 60_000
 
 interface PanelProps {
   readonly task: Task

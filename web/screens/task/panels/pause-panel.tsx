@@ -1,7 +1,9 @@
 /** Pauses a task with a reason, optionally until an instant at which it resumes by itself. */
+
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { HOUR_MS } from '../../../../src/core/values/time-units.ts'
 import { patchTask } from '../../../api/task-cache.ts'
 import { pauseTask, previewQuery, resumeTask } from '../../../api/tasks.ts'
 import type { Task } from '../../../api/wire.ts'
@@ -21,7 +23,6 @@ const TYPING_MS = 300
 /** Maximum number of occurrences in a preview. */
 const COUNTED = 100
 
-const HOUR_MS = 3_600_000
 const PRESETS = [
   { label: '1 h', ms: HOUR_MS },
   { label: '8 h', ms: 8 * HOUR_MS },
