@@ -3,11 +3,10 @@
  * path (`/opt/backup/*`), if they exist. Commands that do not exist are not offered, so that their runs wait for a machine that
  * has them.
  */
+
 import { access, constants, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-
-/** Maximum number of commands that one worker offers; the first ones by name are kept. */
-export const MAX_COMMANDS = 1_000
+import { MAX_COMMANDS } from '../core/run/own-labels.ts'
 
 export const isPattern = (path: string): boolean => basename(path).includes('*')
 

@@ -2,10 +2,12 @@
  * Accepts reports about single attempts, authenticated by their own tokens. The run's row in the agenda decides everything: if
  * it no longer has the fence of the attempt, the attempt is over and reports about it change nothing.
  */
+
 import type { TokenAttempt } from '../core/access/token-attempt.ts'
 import { Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { Outcome } from '../core/run/outcome.ts'
+import { MAX_FAILURE_CHARACTERS } from '../core/run/outcome.ts'
 import { keptText } from '../core/values/kept-text.ts'
 import { type Judgement, judge } from '../outcomes/judgement.ts'
 import { cancelledEnding } from '../outcomes/lost-attempt.ts'
@@ -30,8 +32,6 @@ export interface AttemptDeskOptions {
   readonly clock: Clock
   readonly vault: Vault
 }
-
-const MAX_REASON_CHARACTERS = 4_096
 
 /** The result of writing the end of an attempt. */
 interface Written {
@@ -79,7 +79,7 @@ export class AttemptDesk implements AttemptReports {
   async #outcomeOf(work: Work, end: AttemptEnd): Promise<Outcome> {
     if (end.isSuccess) return { kind: 'completed', output: null }
     const redactor = (await this.#secrets.redactorsFor([work])).get(work.runId)
-    const reason = keptText(end.reason, MAX_REASON_CHARACTERS)
+    const reason = keptText(end.reason, MAX_FAILURE_CHARACTERS)
     const message = redactor === undefined ? reason : String(redactor.value(reason))
     return { kind: 'failed', error: { code: 'program_failed', message }, retryable: true, output: null }
   }

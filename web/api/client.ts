@@ -1,4 +1,5 @@
 /** Sends requests to the server. Every failure, including those of the network, is an `ApiError` with a problem document. */
+import { CLOCK_DOUBT_MS } from '../../src/core/values/clock-doubt.ts'
 import { serverNow, setServerNow } from '../time/clock.ts'
 import { projectHeader } from './chosen-project.ts'
 import { reasonHeader } from './reason.ts'
@@ -88,9 +89,6 @@ export async function post<T>(
 ): Promise<T> {
   return (await ask<T>('POST', path, { ...(body === undefined ? {} : { body }), ...options })).data
 }
-
-/** The Date header has a precision of whole seconds, so the local estimate is corrected only if it is off by more than this. */
-const CLOCK_DOUBT_MS = 1_500
 
 function followServerClock(answer: Response): void {
   const date = Date.parse(answer.headers.get('date') ?? '')

@@ -1,7 +1,5 @@
 /** The reason for a change, which a request carries in a header. */
-
-export const REASON_HEADER = 'belfry-reason'
-export const MAX_REASON_CHARACTERS = 500
+import { REASON_HEADER } from '../../src/core/audit-log/reason.ts'
 
 /**
  * `fetch` sends each character of a header as one byte, and the server reads the bytes as UTF-8. Control characters, which are

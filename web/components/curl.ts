@@ -1,8 +1,8 @@
 /** The request of a button as a curl command. */
+import { REASON_HEADER } from '../../src/core/audit-log/reason.ts'
 import { projectHeader } from '../api/chosen-project.ts'
 import { meQuery } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
-import { REASON_HEADER } from '../api/reason.ts'
 import { shellLines } from './shell.ts'
 
 export interface TwinRequest {

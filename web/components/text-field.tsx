@@ -1,5 +1,5 @@
 import { TextInput, type TextInputProps } from '@mantine/core'
-import { MAX_REASON_CHARACTERS, REASON_HEADER } from '../api/reason.ts'
+import { MAX_REASON_CHARACTERS, REASON_HEADER } from '../../src/core/audit-log/reason.ts'
 import { useProblem } from './field-problems.ts'
 
 export interface TextFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'pointer'> {

@@ -1,8 +1,8 @@
 /** The shapes of reports about single attempts. */
-import { z } from 'zod'
-import { Uuid } from '../../operations/validation/values.ts'
 
-const MAX_REASON_CHARACTERS = 4_096
+import { z } from 'zod'
+import { MAX_FAILURE_CHARACTERS } from '../../core/run/outcome.ts'
+import { Uuid } from '../../operations/validation/values.ts'
 
 const ofAttempt = {
   task_id: Uuid.describe('The id of the task in `/v1`, as in the token.'),
@@ -23,7 +23,7 @@ export const StatusUpdate = z
     reason: z
       .string()
       .min(1)
-      .max(MAX_REASON_CHARACTERS)
+      .max(MAX_FAILURE_CHARACTERS)
       .optional()
       .describe('Why it failed; only with `failure`.'),
   })

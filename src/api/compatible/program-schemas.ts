@@ -1,13 +1,14 @@
 /** The shapes of tasks that run an uploaded program. */
+
 import { z } from 'zod'
 import { TASK_FIELDS } from '../../core/task/fields.ts'
+import { MAX_INTEGER } from '../../core/values/integer.ts'
 import { Instant } from '../../operations/validation/values.ts'
 
 const MAX_RETRIES = 3
-const MAX_NUMBER = 2_147_483_647
 
 const Stored = z.string().meta({ format: 'date-time' })
-const TaskNumber = z.int().min(1).max(MAX_NUMBER).describe('Number of the task in its project.')
+const TaskNumber = z.int().min(1).max(MAX_INTEGER).describe('Number of the task in its project.')
 
 export const CreateProgramTask = z
   .strictObject({

@@ -2,10 +2,11 @@
  * Decides which pages of other sites may read responses: only those of origins that the operator has named. They need an API
  * key: cookies are never accepted from them, so no response allows credentials.
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { REASON_HEADER } from '../../core/audit-log/reason.ts'
 import type { App } from '../app.ts'
 import { PROJECT_HEADER } from './authentication.ts'
-import { REASON_HEADER } from './reason.ts'
 
 /** How long a browser may cache the response to a preflight request. */
 const MAX_AGE_SECONDS = 600

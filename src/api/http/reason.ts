@@ -1,9 +1,8 @@
 /** The reason for a change, given by the caller in the header `belfry-reason`. The audit log records it. */
-import type { FastifyRequest } from 'fastify'
-import { invalidInput } from '../../core/errors.ts'
 
-export const REASON_HEADER = 'belfry-reason'
-export const MAX_REASON_CHARACTERS = 500
+import type { FastifyRequest } from 'fastify'
+import { MAX_REASON_CHARACTERS, REASON_HEADER } from '../../core/audit-log/reason.ts'
+import { invalidInput } from '../../core/errors.ts'
 
 const RULE = `must be UTF-8 text of at most ${MAX_REASON_CHARACTERS} characters`
 

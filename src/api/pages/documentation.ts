@@ -1,9 +1,10 @@
 /** The OpenAPI document: its general parts, and the changes made once all routes are in it. */
+
 import { STATUS_CODES } from 'node:http'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { neededRole } from '../../core/access/role.ts'
-import { MAX_REASON_CHARACTERS, REASON_HEADER } from '../http/reason.ts'
+import { MAX_REASON_CHARACTERS, REASON_HEADER } from '../../core/audit-log/reason.ts'
 
 export function documentation(version: string) {
   return {

@@ -1,5 +1,7 @@
 /** HTTP client of a Belfry server. Every failure, including network errors, is a `CliError`. */
+
 import { readFileSync } from 'node:fs'
+import { CLOCK_DOUBT_MS } from '../../core/values/clock-doubt.ts'
 import { readUrl } from '../../core/values/read-url.ts'
 import { ConfigError } from '../../runtime/config/config-error.ts'
 import { readSecretFile } from '../../runtime/config/secret-file.ts'
@@ -11,8 +13,6 @@ export const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 export const SERVER_VARIABLE = 'BELFRY_URL'
 /** Longer than the server takes for any request, so that the server's own timeout comes first. */
 const TIMEOUT_MS = 35_000
-/** The Date header has a resolution of one second: it is used only if the local clock differs by more than this. */
-const CLOCK_DOUBT_MS = 1_500
 
 /** A successful response. */
 export interface Answer<T> {

@@ -1,6 +1,8 @@
 /** `belfry worker`: runs a worker on this machine that communicates with a server over HTTP, until it is asked to stop. */
+
 import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { DEFAULT_CONCURRENCY } from '../../core/run/claim.ts'
 import { isOwnLabel, OWN_LABEL_RULE } from '../../core/run/own-labels.ts'
 import { parseNetwork } from '../../core/values/network.ts'
 import { printable } from '../../core/values/printable.ts'
@@ -23,7 +25,6 @@ import { VERSION } from '../version.ts'
 
 /** The build places the runner next to the program. */
 const RUNNER = fileURLToPath(new URL('./runner.js', import.meta.url))
-const DEFAULT_CONCURRENCY = 10
 const MAX_CONCURRENCY = 10_000
 const MAX_LABEL_CHARACTERS = 100
 /** Including the labels that every worker has. */

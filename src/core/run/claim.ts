@@ -1,6 +1,9 @@
 /** Claims: the request of a worker for runs, and the leases that it gets. */
 import type { RunKind } from './run.ts'
 
+/** Number of slots of a worker that does not say how many it has. The SDK, which imports nothing, has the same default. */
+export const DEFAULT_CONCURRENCY = 10
+
 /** The lease on a run, as the database granted it. */
 export interface ClaimedRun {
   readonly runId: string

@@ -1,4 +1,5 @@
 /** The log of a run as clients read it: lines, each with a position from which reading can continue. Pure. */
+import { MAX_INTEGER } from '../values/integer.ts'
 import type { LogEntry } from './log-entry.ts'
 
 /** The position after a line, identified by the fence of its attempt, its row, and its index in the row. */
@@ -11,7 +12,6 @@ export interface LogPosition {
 /** The position before all lines. */
 export const LOG_START: LogPosition = { fence: 0, seq: -1, line: -1 }
 
-const MAX_INTEGER = 2_147_483_647
 const POSITION = /^(\d{1,10})\.(\d{1,10})\.(\d{1,10})$/
 
 export const formatLogPosition = ({ fence, seq, line }: LogPosition): string => `${fence}.${seq}.${line}`

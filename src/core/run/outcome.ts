@@ -3,6 +3,9 @@
  * compiler finds every place that must handle a new kind.
  */
 
+/** Maximum number of characters of a reason that a program gives for its failure. */
+export const MAX_FAILURE_CHARACTERS = 4_096
+
 /** Why an attempt did not succeed, as it is stored and shown. `code` is stable, `message` is for people. */
 export interface AttemptError {
   readonly code: string

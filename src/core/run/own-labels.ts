@@ -4,6 +4,9 @@
  */
 import type { Action, LargeAction } from '../action/action.ts'
 
+/** Maximum number of commands that a worker offers: each is a label of its own. */
+export const MAX_COMMANDS = 1_000
+
 export const OWN_PREFIX = 'belfry:'
 
 export const isOwnLabel = (label: string): boolean => label.startsWith(OWN_PREFIX)

@@ -8,6 +8,9 @@ export const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/
 export const SECRET_NAME_RULE =
   'must be 1 to 100 letters, digits, underscores or dashes, and must not start with a digit or a dash'
 
+/** Maximum number of characters of a value. */
+export const MAX_SECRET_CHARACTERS = 32_768
+
 const OPENING = '{{secret.'
 const REFERENCE = /\{\{secret\.([A-Za-z_][A-Za-z0-9_-]{0,99})\}\}/g
 const ONLY_REFERENCE = /^\{\{secret\.[A-Za-z_][A-Za-z0-9_-]{0,99}\}\}$/

@@ -1,6 +1,9 @@
 /** Networks as people write them: `10.1.0.0/16`, `fd12::/48`, or one address. */
 import ipaddr from 'ipaddr.js'
 
+/** Maximum number of networks in one list of a key or a project. */
+export const MAX_NETWORKS = 100
+
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /** All addresses with a common prefix. */

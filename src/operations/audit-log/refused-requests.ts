@@ -8,6 +8,7 @@
 
 import type { AuditAction } from '../../core/audit-log/audit-action.ts'
 import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
+import { MAX_INTEGER } from '../../core/values/integer.ts'
 import { senderNetwork } from '../../core/values/sender-network.ts'
 import { MINUTE_MS } from '../../core/values/time-units.ts'
 import { utc } from '../../core/values/utc.ts'
@@ -27,7 +28,6 @@ export const MAX_SENDERS = 100
 /** Maximum number of entries waiting to be written, and number of entries per statement. */
 const MAX_WAITING = 1_000
 const BATCH = 200
-const MAX_COUNT = 2_147_483_647
 
 /** A rejected request, and why it was rejected. */
 export interface RefusedRequest {
@@ -82,7 +82,7 @@ export class RefusedRequests extends LoopService {
 
   #count(sender: string, refused: RefusedRequest): void {
     const counted = this.#counted.get(sender)
-    if (counted) counted.count = Math.min(counted.count + 1, MAX_COUNT)
+    if (counted) counted.count = Math.min(counted.count + 1, MAX_INTEGER)
     else this.#counted.set(sender, { first: refused, from: this.#options.clock.now(), count: 1 })
   }
 

@@ -3,8 +3,10 @@
  * of tasks that were created paused, if the instant had passed when it was set. Any other one-off is over when its instant passes during a
  * pause.
  */
+
 import { firstOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf } from '../../core/task/task.ts'
+import { MAX_INTEGER } from '../../core/values/integer.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { historyBeginOf } from '../../store/history/run-search.ts'
 import type { LockedTask } from '../../store/tasks/locked-task.ts'
@@ -70,7 +72,7 @@ async function settingAhead(
 }
 
 /** As much as an occurrence can be put off. */
-const MAX_PUT_OFF_MS = 2_147_483_647
+const MAX_PUT_OFF_MS = MAX_INTEGER
 
 interface Once {
   readonly task: LockedTask

@@ -11,7 +11,7 @@ import { liveRuns, waitingIn } from '../../store/tasks/why.ts'
 import { inProgressWithKey, overriddenQueue, workersAt } from '../../store/tasks/why-then.ts'
 
 /** Maximum number of the task's live rows that are examined. */
-const MAX_LIVE = 200
+export const MAX_LIVE = 200
 /** Maximum number of runs with the same concurrency key that are examined. */
 const MAX_HOLDERS = 1_000
 

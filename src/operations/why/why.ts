@@ -27,10 +27,8 @@ import type { Context } from '../context.ts'
 import { isWatched } from '../overview/cluster.ts'
 import { notFound } from '../tasks/read-tasks.ts'
 import { awaitedTarget } from './awaited-target.ts'
-import { whatIsRecorded } from './recorded.ts'
+import { MAX_LIVE, whatIsRecorded } from './recorded.ts'
 
-/** Maximum number of the task's live rows that are examined. */
-const MAX_LIVE = 200
 /** Maximum number of runs before the instant that are examined. */
 const MAX_PAST = 50
 /** Maximum up to which runs that wait before this one are counted. */

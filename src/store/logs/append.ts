@@ -1,9 +1,11 @@
 /** Writes the logs of attempts. A row is written only while its attempt holds the lease of the run, which the fence proves. */
+
 import type { LogLevel, LogStream } from '../../core/run/log-entry.ts'
+import { MAX_INTEGER } from '../../core/values/integer.ts'
 import { list, sql } from '../database/sql.ts'
 
 /** Sequence number of the row of an attempt that counts omitted lines; its other rows are numbered from 0. */
-export const OMITTED_SEQ = 2_147_483_647
+export const OMITTED_SEQ = MAX_INTEGER
 
 /** A piece of the log of an attempt, as stored. */
 export interface LogRow {

@@ -13,9 +13,6 @@ export interface NetworkFields {
   readonly networks: readonly string[]
 }
 
-/** What the API takes at most. */
-export const MAX_NETWORKS = 100
-
 type Allowed = Project['network']['allowedPrivate']
 
 /** The fields at the start. A list begins with a field to type into. */

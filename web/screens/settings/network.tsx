@@ -1,6 +1,8 @@
 /** Which private networks the calls of a project can reach. */
+
 import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core'
 import { useContext, useRef, useState } from 'react'
+import { MAX_NETWORKS } from '../../../src/core/values/network.ts'
 import { useMay } from '../../api/me.ts'
 import type { Project } from '../../api/wire.ts'
 import { FieldProblems } from '../../components/field-problems.ts'
@@ -8,7 +10,6 @@ import { Icon } from '../../components/icon.tsx'
 import { TextField } from '../../components/text-field.tsx'
 import {
   entriesOf,
-  MAX_NETWORKS,
   type NetworkFields,
   networkEdit,
   networkFields,

@@ -1,13 +1,17 @@
 /** Sets the value of a secret. The typed value is not stored anywhere in the browser or the address. */
 import { useState } from 'react'
-import { SECRET_NAME, SECRET_NAME_RULE } from '../../../src/core/secret/secret-reference.ts'
+import {
+  MAX_SECRET_CHARACTERS,
+  SECRET_NAME,
+  SECRET_NAME_RULE,
+} from '../../../src/core/secret/secret-reference.ts'
 import type { ChangeOptions } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { secretsQuery, setSecret } from '../../api/secrets.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
-import { MAX_VALUE_CHARACTERS, sentValue } from './secret-value.ts'
+import { sentValue } from './secret-value.ts'
 import { ValueField } from './value-field.tsx'
 
 interface SecretPanelProps {
@@ -32,7 +36,7 @@ export function SecretPanel({ name: given, onClose }: SecretPanelProps) {
     <ActDialog
       title={given === undefined ? 'New secret' : `New value of ${given}`}
       onClose={onClose}
-      isReady={isName && value !== '' && value.length <= MAX_VALUE_CHARACTERS}
+      isReady={isName && value !== '' && value.length <= MAX_SECRET_CHARACTERS}
       effects={[
         isName ? `Tasks use it as {{secret.${name}}}.` : 'Enter a name and a value.',
         'Attempts that start from now on use the new value. The value cannot be read again.',

@@ -1,8 +1,5 @@
 /** The value of a secret as it is typed or pasted. */
 
-/** The maximum of the server. */
-export const MAX_VALUE_CHARACTERS = 32_768
-
 /** One line break at the end is removed, as on the command line: it comes from copying a line. */
 export const sentValue = (typed: string): string => typed.replace(/\r?\n$/, '')
 

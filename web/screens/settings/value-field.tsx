@@ -2,13 +2,16 @@
  * The field for the value of a secret, of one line or of several. What is typed is hidden unless the user wants to see it, and
  * neither the browser nor a spelling service gets it.
  */
+
 import { Checkbox, PasswordInput, Textarea } from '@mantine/core'
+import { MAX_SECRET_CHARACTERS } from '../../../src/core/secret/secret-reference.ts'
+import { formatCount } from '../../../src/core/words/time.ts'
 import '@mantine/core/styles/Checkbox.css'
 import '@mantine/core/styles/PasswordInput.css'
 import { type ClipboardEvent, useState } from 'react'
 import { useProblem } from '../../components/field-problems.ts'
 import shared from '../../components/fields.module.css'
-import { hasSeveralLines, MAX_VALUE_CHARACTERS, pasted } from './secret-value.ts'
+import { hasSeveralLines, pasted } from './secret-value.ts'
 import classes from './settings.module.css'
 
 /** Chrome ignores `off` in a field for a password, and would fill in the API key that was saved on the sign-in page. */
@@ -42,7 +45,10 @@ export function ValueField({ value, onValue, isFirst }: ValueFieldProps) {
     ...PRIVATE,
     label: 'Value',
     value,
-    error: value.length > MAX_VALUE_CHARACTERS ? 'It has more than 32 768 characters.' : problem,
+    error:
+      value.length > MAX_SECRET_CHARACTERS
+        ? `It has more than ${formatCount(MAX_SECRET_CHARACTERS)} characters.`
+        : problem,
     onChange: (event: { currentTarget: { value: string } }) => onValue(event.currentTarget.value),
     ...(isFirst ? { 'data-autofocus': true } : {}),
   }

@@ -1,6 +1,7 @@
 /** Backfills: runs of past occurrences. */
 
 import { z } from 'zod'
+import { MAX_INTEGER } from '../../../core/values/integer.ts'
 import {
   backfillTask,
   cancelBackfill,
@@ -107,11 +108,9 @@ export function backfillRoutes(app: App): void {
 
 type Position = readonly [number: number]
 
-const MAX_NUMBER = 2_147_483_647
-
 const isPosition = (value: unknown): value is Position =>
   Array.isArray(value) &&
   value.length === 1 &&
   Number.isInteger(value[0]) &&
   value[0] > 0 &&
-  value[0] <= MAX_NUMBER
+  value[0] <= MAX_INTEGER

@@ -19,6 +19,7 @@ import { type HistoryPage, type HistoryTail, SURELY_KEPT_US } from '../../../eve
 import { positionAfter } from '../../../operations/subscriptions/position-after.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
+import { BEAT_MS } from '../../http/begin-stream.ts'
 import type { ReadFrom } from './deleted-after.ts'
 import { EventClient, type EventText } from './event-client.ts'
 import type { EventsEnd, EventsGap, EventsHello } from './schemas.ts'
@@ -26,8 +27,6 @@ import type { EventsEnd, EventsGap, EventsHello } from './schemas.ts'
 export const MAX_EVENT_STREAMS = 500
 /** Browsers reconnect after this time. */
 const RETRY_MS = 2_000
-/** A comment is sent this often, so that proxies do not close an idle stream. */
-const BEAT_MS = 15_000
 
 /** A client that wants to follow events. */
 export interface Follower {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ROLES } from '../../../core/access/role.ts'
-import { parseNetwork } from '../../../core/values/network.ts'
+import { MAX_NETWORKS, parseNetwork } from '../../../core/values/network.ts'
 import { durationBetween, Instant, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 import { EditKeyLimits, KeyLimits } from '../projects/limit-schemas.ts'
@@ -9,7 +9,6 @@ const Stored = z.string().meta({ format: 'date-time' })
 const MONTH_MS = 30 * 86_400_000
 const MAX_NAME_CHARACTERS = 100
 const MAX_QUEUES = 100
-const MAX_NETWORKS = 100
 
 const Role = z
   .enum(ROLES)

@@ -1,8 +1,10 @@
 /** Limits of projects and keys, in responses and requests. */
+
 import { z } from 'zod'
 import { MAX_REQUESTS_PER_SECOND } from '../../../core/limits/rate-policy.ts'
 import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
 import { MAX_DURATION_MS } from '../../../core/values/duration.ts'
+import { MAX_INTEGER } from '../../../core/values/integer.ts'
 import { parseRate } from '../../../core/values/rate.ts'
 import { durationBetween } from '../../../operations/validation/values.ts'
 
@@ -10,7 +12,6 @@ import { durationBetween } from '../../../operations/validation/values.ts'
 const MAX_RUNS_PER_SECOND = 1_000
 const MAX_RUNNING = 1_000_000
 const MAX_TASKS = 1_000_000_000
-const MAX_BYTES = 2_147_483_647
 const MAX_STORED_BYTES = Number.MAX_SAFE_INTEGER
 
 const Period = durationBetween(MIN_INTERVAL_MS, MAX_DURATION_MS, 'from 10ms to 3650d')
@@ -42,7 +43,7 @@ const keyFields = {
   minPeriod: Period.nullable(),
   maxAhead: Period.nullable(),
   requestRate: rate(MAX_REQUESTS_PER_SECOND).nullable(),
-  maxPayloadBytes: z.int().min(1).max(MAX_BYTES).nullable(),
+  maxPayloadBytes: z.int().min(1).max(MAX_INTEGER).nullable(),
 }
 
 const projectFields = {

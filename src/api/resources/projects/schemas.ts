@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { notPrivate } from '../../../core/action/address.ts'
 import { parseMailServer } from '../../../core/action/mail-settings.ts'
-import { networkText, parseNetwork } from '../../../core/values/network.ts'
+import { MAX_NETWORKS, networkText, parseNetwork } from '../../../core/values/network.ts'
 import { Address } from '../../../operations/tasks/action-schema.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 import { EditProjectLimits, ProjectLimits, ProjectUse } from './limit-schemas.ts'
@@ -9,7 +9,6 @@ import { EditRetention, Retention } from './retention-schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
-const MAX_NETWORKS = 100
 const MAX_SERVER_CHARACTERS = 1_000
 
 const MailServer = z

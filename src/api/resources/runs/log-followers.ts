@@ -2,6 +2,7 @@
  * All clients that follow logs of runs on this node: admits them, sends them new lines, and ends their streams when the run has
  * ended.
  */
+
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
 import {
@@ -24,6 +25,7 @@ import type { Clock } from '../../../runtime/clock.ts'
 import type { Queryable } from '../../../store/database/database.ts'
 import type { RunWithLog } from '../../../store/logs/read.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
+import { BEAT_MS } from '../../http/begin-stream.ts'
 import { EventClient } from '../events/event-client.ts'
 import type { EventsHello } from '../events/schemas.ts'
 import { LogFeed, type ToldOmitted } from './log-feed.ts'
@@ -35,8 +37,6 @@ export const MAX_LOG_STREAMS = 500
 const LINES_AN_EVENT = 500
 /** Browsers reconnect after this time. */
 const RETRY_MS = 2_000
-/** A comment is sent this often, so that proxies do not close an idle stream. */
-const BEAT_MS = 15_000
 
 /** A client that wants to follow the log of a run. */
 export interface LogFollower {

@@ -1,11 +1,14 @@
 import { z } from 'zod'
-import { SECRET_NAME, SECRET_NAME_RULE } from '../../../core/secret/secret-reference.ts'
+import {
+  MAX_SECRET_CHARACTERS,
+  SECRET_NAME,
+  SECRET_NAME_RULE,
+} from '../../../core/secret/secret-reference.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
 import { Counted } from '../../http/schemas/counted.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
-const MAX_VALUE_CHARACTERS = 32_768
 
 export const SecretName = z.string().regex(SECRET_NAME, SECRET_NAME_RULE).meta({ example: 'API_TOKEN' })
 
@@ -17,7 +20,7 @@ export const SetSecret = z
     value: z
       .string()
       .min(1)
-      .max(MAX_VALUE_CHARACTERS)
+      .max(MAX_SECRET_CHARACTERS)
       .refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode')
       .describe(
         'The value. No response ever contains it. Values of fewer than six characters are not removed from captured output.',

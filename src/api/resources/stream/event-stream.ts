@@ -3,10 +3,8 @@
  * for it, and once it reads again it gets a `reload` event. A client that does not read at all is disconnected.
  */
 import type { ServerResponse } from 'node:http'
-import { beginStream } from '../../http/begin-stream.ts'
+import { BEAT_MS, beginStream } from '../../http/begin-stream.ts'
 
-/** A comment is sent this often, so that proxies do not close an idle stream. */
-const BEAT_MS = 15_000
 /** A client that has not read for this long is disconnected. */
 const STUCK_MS = 30_000
 

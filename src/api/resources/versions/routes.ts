@@ -1,6 +1,7 @@
 /** Versions of a task: what they changed, who made them, and rollback to one of them. */
 
 import { z } from 'zod'
+import { MAX_INTEGER } from '../../../core/values/integer.ts'
 import { getTask } from '../../../operations/tasks/read-tasks.ts'
 import { rollbackTask } from '../../../operations/tasks/rollback-task.ts'
 import { getVersion, listVersions } from '../../../operations/tasks/task-versions.ts'
@@ -97,6 +98,4 @@ const isPosition = (value: unknown): value is Position =>
   value.length === 1 &&
   Number.isInteger(value[0]) &&
   value[0] > 0 &&
-  value[0] <= MAX_VERSION
-
-const MAX_VERSION = 2_147_483_647
+  value[0] <= MAX_INTEGER

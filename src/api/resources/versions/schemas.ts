@@ -1,6 +1,8 @@
 /** Versions of a task: their definitions, and what they changed. */
+
 import { z } from 'zod'
 import { MAX_CHANGES } from '../../../core/task/version-diff.ts'
+import { MAX_INTEGER } from '../../../core/values/integer.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 import { Reason, TaskFields } from '../tasks/schemas.ts'
 
@@ -45,7 +47,6 @@ export const TaskVersionPage = z
 
 export const ListVersions = z.strictObject({ limit: Limit, cursor: Cursor })
 
-const MAX_VERSION = 2_147_483_647
 const rule = 'must be a whole number of at least 1'
 
 /** The number of a version in a path: the digits are checked before the conversion to a number. */
@@ -53,12 +54,12 @@ export const VersionNumber = z
   .string()
   .regex(/^[1-9]\d{0,9}$/, rule)
   .transform(Number)
-  .refine((version) => version <= MAX_VERSION, rule)
-  .meta({ type: 'integer', minimum: 1, maximum: MAX_VERSION })
+  .refine((version) => version <= MAX_INTEGER, rule)
+  .meta({ type: 'integer', minimum: 1, maximum: MAX_INTEGER })
 
 export const RollbackTask = z
   .strictObject({
-    version: z.int().min(1).max(MAX_VERSION).describe('The version to restore.'),
+    version: z.int().min(1).max(MAX_INTEGER).describe('The version to restore.'),
     reason: Reason.optional(),
   })
   .meta({ id: 'RollbackTask' })

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-
 import type { z } from 'zod'
 import { Refusal } from '../../../core/errors.ts'
+import { DEFAULT_CONCURRENCY } from '../../../core/run/claim.ts'
 import { labelsOfOffer } from '../../../core/run/own-labels.ts'
 import { isTooOld, tooOld } from '../../../core/run/worker-version.ts'
 
@@ -91,7 +91,6 @@ const leave = {
   response: { 200: Done, ...refusals },
 }
 
-const DEFAULT_CONCURRENCY = 10
 const DEFAULT_WAIT_MS = 20_000
 
 export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {

@@ -1,8 +1,9 @@
 /** Requests and responses of remote workers; docs/reference/worker-protocol.md explains them. */
-import { z } from 'zod'
 
+import { z } from 'zod'
 import { LOG_LEVELS, LOG_STREAMS } from '../../../core/run/log-entry.ts'
-import { isOwnLabel, OWN_LABEL_RULE, REMOTE_ACTIONS } from '../../../core/run/own-labels.ts'
+import { isOwnLabel, MAX_COMMANDS, OWN_LABEL_RULE, REMOTE_ACTIONS } from '../../../core/run/own-labels.ts'
+import { MAX_INTEGER } from '../../../core/values/integer.ts'
 
 import { HandlerName } from '../../../operations/tasks/action-schema.ts'
 import { Command } from '../../../operations/tasks/exec-schema.ts'
@@ -14,8 +15,6 @@ const Stored = z.string().meta({ format: 'date-time' })
 
 /** Maximum number of runs per request. */
 export const MAX_RUNS_A_REQUEST = 500
-/** Maximum number of commands that a worker may offer: each is a label of its own. */
-const MAX_COMMANDS = 1_000
 /** For how long a claim may wait. */
 export const MAX_WAIT_MS = 30_000
 
@@ -24,7 +23,7 @@ export const eachOnce = <Item extends { readonly runId: string }>(items: readonl
   unique(items.map(({ runId }) => runId))
 export const ONCE = 'must name each run once'
 
-const Fence = z.int().min(1).max(2_147_483_647)
+const Fence = z.int().min(1).max(MAX_INTEGER)
 const Lease = { runId: Uuid, fence: Fence.describe('The fence that was returned with the run.') }
 
 const Commands = z.array(Command).max(MAX_COMMANDS).refine(unique, 'must name each command once')
