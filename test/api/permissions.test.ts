@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { AccessedRoute } from '../../src/api/http/authentication.ts'
 import { importanceOf } from '../../src/api/http/load/importance.ts'
 import { MASK } from '../../src/core/action/secret-rule.ts'
+import { writeTargetReports } from '../../src/store/targets/target-reports.ts'
 import { aNode } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -346,20 +347,48 @@ test('only callers who may change a subscription see the path of its address', a
   expect([body.url, ...seen]).toEqual([url, masked, masked, url, masked, masked])
 })
 
-test('only callers with a role in the installation see the names of nodes among the workers', async () => {
+test('only callers with a role in the installation see the names of nodes', async () => {
   const id = await aNode(db, ['worker'])
-  const nameFor = async (headers: Headers) => {
-    const { body } = await send('GET', '/v1/workers', undefined, headers)
-    return body.items.find((node: { id: string }) => node.id === id).name
+  const target = 'https://api.example.com'
+  await aCallTo(target, id)
+  const namesFor = async (role: string, project: string | null) => {
+    const headers = { ...(await asKey(role, project)), 'belfry-project': 'own' }
+    const workers = await send('GET', '/v1/workers', undefined, headers)
+    const path = `/v1/targets/${encodeURIComponent(target)}`
+    const targets = [
+      await send('GET', path, undefined, headers),
+      await send('PATCH', path, { limit: 3 }, headers),
+      await send('POST', `${path}/pause`, {}, headers),
+      await send('POST', `${path}/resume`, undefined, headers),
+    ]
+    return [
+      workers.body.items.find((node: { id: string }) => node.id === id).name,
+      ...targets.flatMap(({ body }) => body.nodes).map(({ name }) => name),
+    ]
   }
 
-  const names = await Promise.all([
-    nameFor(await asKey('viewer', 'own')),
-    nameFor(await asKey('viewer', null)),
-  ])
+  const names = await Promise.all([namesFor('editor', 'own'), namesFor('editor', null)])
 
-  expect(names).toEqual([`node ${id.slice(-6)}`, 'test'])
+  expect(names).toEqual([Array(5).fill(`node ${id.slice(-6)}`), Array(5).fill('test')])
 })
+
+/** Reports that a node calls a target for the project `own`. */
+async function aCallTo(target: string, nodeId: string): Promise<void> {
+  const { body: project } = await send('GET', '/v1/projects/own', undefined, admin)
+  const state = {
+    state: 'available',
+    underWay: 1,
+    limit: 128,
+    limitReason: 'default',
+    limitSince: null,
+    latency: null,
+    calls: 0,
+    failures: 0,
+    circuit: null,
+    lastError: null,
+  } as const
+  await db.run(writeTargetReports(nodeId, [{ projectId: project.id, target, isIdle: true, state }]))
+}
 
 test('of requests with credentials, only those of workers are answered however slow the database is', () => {
   const vital = ROUTES.filter(

@@ -1,6 +1,5 @@
 /** The nodes, and the shards that they watch. */
 
-import { allows } from '../../../core/access/role.ts'
 import { offerOfLabels } from '../../../core/run/own-labels.ts'
 import { utc } from '../../../core/values/utc.ts'
 import {
@@ -13,6 +12,7 @@ import {
 import type { ShardState } from '../../../store/nodes/cluster.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
+import { nodeNameFor } from './node-name.ts'
 import { type Node, NodeList, type Shard, ShardList } from './schemas.ts'
 
 const tags = ['cluster']
@@ -46,26 +46,16 @@ export function clusterRoutes(app: App): void {
   app.get('/v1/workers', { schema: workers, config: { access: 'read' } }, async ({ context }) => {
     const all = await nodesOfProject(context)
     const isWorker = ({ roles }: NodeView) => roles.includes('worker') || roles.includes('remote')
-    const isInsider = allows(context.grant, context.projectId, 'inspect')
-    return {
-      items: all.filter(isWorker).map((node) => presentNode(isInsider ? node : withoutMachine(node))),
-    }
+    const nameOf = nodeNameFor(context)
+    // The names of the project's own workers are its business.
+    const named = (node: NodeView) => (node.offers ? node : { ...node, name: nameOf(node) })
+    return { items: all.filter(isWorker).map((node) => presentNode(named(node))) }
   })
 
   app.get('/v1/shards', { schema: shards, config: { access: 'inspect' } }, async ({ context }) => ({
     items: (await allShards(context)).map(presentShard),
   }))
 }
-
-/**
- * Hides the name of a node, which consists of its host and its process, from callers who only see one project. The names of the
- * project's own workers are their business.
- */
-const withoutMachine = (node: NodeView): NodeView =>
-  node.offers ? node : { ...node, name: `node ${node.id.slice(-SHORT_ID)}` }
-
-/** Number of characters of an id that tell the nodes of an installation apart. */
-const SHORT_ID = 6
 
 function presentNode(node: NodeView): Node {
   return {

@@ -5,15 +5,21 @@ import {
   type OpenCircuit,
 } from '../../../core/target/target-state.ts'
 import { utc } from '../../../core/values/utc.ts'
+import type { Context } from '../../../operations/context.ts'
 import type { TargetView } from '../../../operations/targets/targets.ts'
 import type { NodeLine } from '../../../store/targets/targets.ts'
+import { nodeNameFor } from '../nodes/node-name.ts'
 import type { Target } from './schemas.ts'
 
-/** Presents a target in a list, without the state of each node. */
-export const presentSummary = (view: TargetView): Target => ({ ...presentTarget(view), nodes: [] })
+/** Presents a target with the state of each node, as the caller may see it. */
+export function presentTarget(context: Context, view: TargetView): Target {
+  const nameOf = nodeNameFor(context)
+  return { ...presentSummary(view), nodes: view.nodes.map((line) => presentNode(line, nameOf)) }
+}
 
-export function presentTarget(view: TargetView): Target {
-  const { joined, applied, nodes } = view
+/** Presents a target in a list, without the state of each node. */
+export function presentSummary(view: TargetView): Target {
+  const { joined, applied } = view
   return {
     target: view.target,
     isPattern: view.isPattern,
@@ -36,7 +42,7 @@ export function presentTarget(view: TargetView): Target {
     pausedAt: instant(applied.pause?.pausedAt ?? null),
     pauseReason: applied.pause?.pauseReason ?? null,
     pausedBy: applied.pause?.pattern ?? null,
-    nodes: nodes.map(presentNode),
+    nodes: [],
   }
 }
 
@@ -55,9 +61,12 @@ function circuitOf({ joined, openedAt, until, error }: TargetView): OpenCircuit 
   return joined.circuit ?? (openedAt === null || until === null ? null : { openedAt, until, error })
 }
 
-const presentNode = ({ nodeId, name, at, state }: NodeLine): Target['nodes'][number] => ({
+const presentNode = (
+  { nodeId, name, at, state }: NodeLine,
+  nameOf: ReturnType<typeof nodeNameFor>,
+): Target['nodes'][number] => ({
   nodeId,
-  name,
+  name: nameOf({ id: nodeId, name }),
   reportedAt: utc(at),
   ...presentLine(state),
 })

@@ -60,13 +60,14 @@ export function targetRoutes(app: App): void {
   })
 
   app.get('/v1/targets/:target', { schema: read, config: { access: 'read' } }, async ({ params, context }) =>
-    presentTarget(await getTarget(context, params.target)),
+    presentTarget(context, await getTarget(context, params.target)),
   )
 
   app.patch(
     '/v1/targets/:target',
     { schema: edit, config: { access: 'edit' } },
-    async ({ params, body, context }) => presentTarget(await limitTarget(context, params.target, body)),
+    async ({ params, body, context }) =>
+      presentTarget(context, await limitTarget(context, params.target, body)),
   )
 
   app.post(
@@ -74,6 +75,7 @@ export function targetRoutes(app: App): void {
     { schema: pause, config: { access: 'operate' } },
     async ({ params, body, context }) =>
       presentTarget(
+        context,
         await pauseTarget(context, params.target, { isPaused: true, reason: body?.reason ?? null }),
       ),
   )
@@ -82,7 +84,7 @@ export function targetRoutes(app: App): void {
     '/v1/targets/:target/resume',
     { schema: resume, config: { access: 'operate' } },
     async ({ params, context }) =>
-      presentTarget(await pauseTarget(context, params.target, { isPaused: false })),
+      presentTarget(context, await pauseTarget(context, params.target, { isPaused: false })),
   )
 }
 
