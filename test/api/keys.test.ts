@@ -324,6 +324,32 @@ test('a key cannot rotate a key with wider access than itself', async () => {
   ])
 })
 
+test('a key with limits changes only the limits that a request names, up to its own', async () => {
+  const { key } = await aKey({ role: 'admin', limits: { requestRate: '500/s', maxPayloadBytes: 2_000 } })
+  const { id: unlimited } = await aKey({ role: 'viewer' })
+  const { id: limited } = await aKey({ role: 'viewer', limits: { requestRate: '10/s' } })
+  const edit = (id: string, limits: object) => ask(key, 'PATCH', `/v1/keys/${id}`, { limits })
+
+  const set = await edit(unlimited, { maxPayloadBytes: 1_000, requestRate: null })
+  const refused = [
+    await edit(unlimited, { requestRate: '600/s' }),
+    await edit(unlimited, { maxPayloadBytes: null }),
+    await edit(limited, { requestRate: null }),
+  ]
+  const raised = await edit(limited, { requestRate: '500/s' })
+
+  const none = { requestRate: null, maxPayloadBytes: null, minPeriod: null, maxAhead: null }
+  expect(set.body.limits).toEqual({ ...none, maxPayloadBytes: 1_000 })
+  expect(
+    refused.map(({ status, body }) => `${status} ${body.errors[0].pointer} ${body.errors[0].detail}`),
+  ).toEqual([
+    '422 /limits/requestRate must not exceed that of your own key: 500/s',
+    '422 /limits/maxPayloadBytes must not exceed that of your own key: 2000',
+    '422 /limits/requestRate must not exceed that of your own key: 500/s',
+  ])
+  expect(raised.body.limits).toEqual({ ...none, requestRate: '500/s' })
+})
+
 test('concurrent requests never exceed the limit of keys', async () => {
   await ask(admin, 'POST', '/v1/projects', { name: 'full' })
   await database.db.run(sql`

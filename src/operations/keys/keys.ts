@@ -31,7 +31,7 @@ import { lockCount } from '../../store/database/lock-count.ts'
 import { knownProjectByName } from '../../store/projects/projects.ts'
 import { type Caller, recordChange } from '../audit-log/record-change.ts'
 import { type Context, nameOf } from '../context.ts'
-import { exceeds, limitsWithin, refuseNoRoom } from './key-limits.ts'
+import { editedWithin, exceeds, limitsWithin, refuseNoRoom } from './key-limits.ts'
 
 /** Maximum number of valid keys of a project, or of the installation; enough for one per machine. */
 const MAX_KEYS = 1_000
@@ -234,8 +234,13 @@ export async function limitKey(
   await db.transaction(async (tx) => {
     const before = await lockedKey(tx, scope, id)
     const problems: Problem[] = []
-    const wanted = { ...(before.limits ?? NO_KEY_LIMITS), ...editFrom<KeyLimits>(edit) }
-    const limits = limitsWithin(reach.limits, wanted, (problem) => void problems.push(problem))
+    const refuse = (problem: Problem) => void problems.push(problem)
+    const limits = editedWithin(
+      reach.limits,
+      before.limits ?? NO_KEY_LIMITS,
+      editFrom<KeyLimits>(edit),
+      refuse,
+    )
     if (problems.length > 0) throw invalidInput(problems)
     if (limits) refuseNoRoom(limits)
     await tx.run(setKeyLimits(id, limits ?? NO_KEY_LIMITS))
