@@ -44,6 +44,7 @@ authenticateRequests(app as never, {
   projects: new ProjectBook({ db, wakeUps: new LocalWakeUps() }),
   authenticators: [keyAuthenticator(keys)],
   remoteWorkers: { authenticate: noWorkers, find: noWorkers },
+  count: async () => {},
 })
 
 const authorization = `Bearer ${makeApiKey(randomBytes)}`

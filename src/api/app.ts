@@ -32,7 +32,7 @@ import { guardLoops } from './http/loop-guard.ts'
 import { guardOrigin } from './http/origin-guard.ts'
 import type { Readiness } from './http/readiness.ts'
 import { noteRefusedRequests } from './http/refused-requests.ts'
-import { limitRequests } from './http/request-limits.ts'
+import { requestCounter } from './http/request-limits.ts'
 import { ruleBrowsers, setCommonHeaders } from './http/security-headers.ts'
 import { serializeAnswers } from './http/serialization.ts'
 import { sessionAuthenticator } from './http/session-authenticator.ts'
@@ -157,8 +157,8 @@ function admitCallers(
     sessionAuthenticator({ sessions: people.sessions, keys, publicUrl: installation.publicUrl }),
   ]
   const projects = new ProjectBook({ db: callersDb, wakeUps: facilities.wakeUps })
-  authenticateRequests(app, { facilities, keys, projects, authenticators, remoteWorkers })
-  limitRequests(app, { quotas: new RequestQuotas({ db: callersDb, log }), projects })
+  const count = requestCounter(app, { quotas: new RequestQuotas({ db: callersDb, log }), projects })
+  authenticateRequests(app, { facilities, keys, projects, authenticators, remoteWorkers, count })
 }
 
 /** Reads bodies of requests that were admitted, and finishes responses. */

@@ -256,4 +256,49 @@ describe('keys', () => {
     // From now on the server asks for keys.
     limitAs = as(admin.body.key)
   })
+
+  test('have their rejected requests counted too', async () => {
+    const { body: project } = await send('POST', '/v1/projects', { name: 'seen' }, limitAs)
+    const requests = {
+      'without the access': { path: '/v1/tasks', body: { action }, status: 403 },
+      'as a worker': { path: '/v1/worker/register', body: {}, status: 403 },
+      'in an unknown project': { path: '/v1/tasks', headers: { 'belfry-project': 'unknown' }, status: 404 },
+      'with an invalid reason': {
+        path: '/v1/tasks',
+        headers: { 'belfry-reason': 'x'.repeat(501) },
+        status: 422,
+      },
+    }
+
+    const seen: Record<string, unknown> = {}
+    for (const [name, { path, body, headers, status }] of Object.entries<Rejected>(requests)) {
+      const limits = { requestRate: '2/h' }
+      const key = await send(
+        'POST',
+        '/v1/keys',
+        { name, role: 'viewer', project: project.name, limits },
+        limitAs,
+      )
+      const as = { ...headers, authorization: `Bearer ${key.body.key}` }
+      const ask = () => send(body ? 'POST' : 'GET', path, body, as)
+      const first = await ask()
+      const last = await eventually(async () => {
+        const answer = await ask()
+        return answer.status !== status && answer
+      })
+      seen[name] = [first.status, last.status, last.body.limitOf]
+    }
+
+    expect(seen).toEqual(
+      Object.fromEntries(Object.entries(requests).map(([name, { status }]) => [name, [status, 429, 'key']])),
+    )
+  })
 })
+
+/** A request that is rejected although its sender is known. */
+interface Rejected {
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  readonly status: number
+}

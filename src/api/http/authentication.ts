@@ -50,6 +50,11 @@ export interface AccessedRoute {
   readonly isOfQueue: boolean
 }
 
+/** The sender of a request; the project is null if the request concerns none, or none that the sender can see. */
+export interface KnownCaller extends Pick<Principal, 'actor' | 'reach'> {
+  readonly projectId: string | null
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The access that the caller needs. */
@@ -82,8 +87,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The context for the operations of the request. */
     context: Context
-    /** The sender of the request and its project, as far as they are known; used if the request is rejected. */
-    caller: { readonly actor: Actor; readonly projectId: string | null } | null
+    /** The sender of the request and its project, as far as they are known, also if the request is rejected. */
+    caller: KnownCaller | null
     /** The claims signed in the address of the request; null if its sender has used another credential. */
     signed: SignedClaims | null
     /** The worker that sent the request; null on routes with an access other than `token`. */
@@ -99,6 +104,8 @@ export interface AuthenticationOptions {
   readonly projects: ProjectBook
   readonly authenticators: readonly Authenticator[]
   readonly remoteWorkers: Pick<RemoteWorkers, 'authenticate' | 'find'>
+  /** Counts a request towards the limits of its sender, and rejects it if one is used up. */
+  readonly count: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 }
 
 /** Longer project names are truncated in error messages. */
@@ -118,11 +125,16 @@ export function authenticateRequests(app: App, options: AuthenticationOptions): 
   app.addHook('onRequest', async (request, reply) => {
     const access = request.is404 ? 'public' : configOf(request).access
     if (access === undefined) throw new Error(`${request.url} declares no access`)
-    const call = await callFor(request, reply, access, options)
-    request.context = contextOf(options.facilities, {
-      ...call,
-      request: { id: request.id, reason: reasonOf(request) },
-    })
+    try {
+      const call = await callFor(request, reply, access, options)
+      request.context = contextOf(options.facilities, {
+        ...call,
+        request: { id: request.id, reason: reasonOf(request) },
+      })
+    } finally {
+      // Rejected requests count too, or a key could send any number of them.
+      await options.count(request, reply)
+    }
   })
 }
 
@@ -151,7 +163,7 @@ async function callFor(
     return call
   }
   const principal = await principalOf(request, options)
-  request.caller = { actor: principal.actor, projectId: null }
+  request.caller = { actor: principal.actor, reach: principal.reach, projectId: null }
   if (access === 'self') return selfCall(principal)
   if (isLong && principal.onEnd) cutOff(reply, principal.onEnd)
   return callOf(principal, request, access, options.projects)
@@ -187,7 +199,7 @@ async function signedCall(
     throw new Refusal('invalid_signature', 'The address was signed for a project that does not exist.')
   refuseArchived(project, access)
   request.signed = signed
-  request.caller = { actor: anonymous(request), projectId: project.id }
+  request.caller = { actor: anonymous(request), reach: UNLIMITED, projectId: project.id }
   return { projectId: project.id, actor: anonymous(request), grant: NOTHING, reach: UNLIMITED }
 }
 
@@ -280,7 +292,7 @@ async function callOf(
       'not_found',
       `Project ${(name ?? projectId).slice(0, MAX_NAME_CHARACTERS)} does not exist.`,
     )
-  request.caller = { actor, projectId: project.id }
+  request.caller = { actor, reach, projectId: project.id }
   requireAccess({ grant, projectId: project.id }, access)
   if (access === 'work' && actor.kind === 'person') throw workersNeedKeys()
   refuseArchived(project, access)

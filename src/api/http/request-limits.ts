@@ -1,7 +1,7 @@
 /**
  * Enforces the request rates of projects and keys, before bodies are read. Responses report the remaining quota in the fields
- * of draft-ietf-httpapi-ratelimit-headers. Not counted are requests of workers, signed addresses, public routes, and requests of
- * admins to the routes that read and change the limits.
+ * of draft-ietf-httpapi-ratelimit-headers. Requests that are rejected count as soon as their sender is known. Not counted are
+ * requests of workers, signed addresses, public routes, and requests of admins to the routes that read and change the limits.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allows } from '../../core/access/role.ts'
@@ -22,34 +22,32 @@ declare module 'fastify' {
   }
 }
 
-/** Must be called after `authenticateRequests`, which determines the caller. */
-export function limitRequests(
+/** Returns what counts a request that was authenticated, whether it was then rejected or not. */
+export function requestCounter(
   app: App,
   { quotas, projects }: { readonly quotas: RequestQuotas; readonly projects: ProjectBook },
-): void {
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   app.addHook('onReady', async () => quotas.start())
   app.addHook('onClose', async () => quotas.stop())
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isCounted(request)) return
-    const { projectId, actor, reach } = request.context
-    // A caller that asks who it is needs no role in any project.
-    const isOfProject = request.routeOptions.config.access !== 'self'
-    const project = isOfProject ? await projects.withId(projectId) : null
+  return async (request, reply) => {
+    const { caller } = request
+    if (caller === null || !isCounted(request)) return
+    const { projectId, actor, reach } = caller
+    const project = projectId === null ? null : await projects.withId(projectId)
     const keyRate = actor.kind === 'key' ? reach.limits?.requestRate : null
-    if (!project?.requestRate && !keyRate) return
     const subjects: QuotaSubject[] = []
     if (actor.kind === 'key' && keyRate) subjects.push({ kind: 'key', id: actor.id, rate: keyRate })
-    if (project?.requestRate) subjects.push({ kind: 'project', id: projectId, rate: project.requestRate })
-    tell(reply, await quotas.take(subjects))
-  })
+    if (project?.requestRate) subjects.push({ kind: 'project', id: project.id, rate: project.requestRate })
+    if (subjects.length > 0) tell(reply, await quotas.take(subjects))
+  }
 }
 
-function isCounted(request: FastifyRequest): boolean {
-  if (request.is404 || request.signed !== null) return false
-  const { access, isUncounted } = request.routeOptions.config
-  if (access === 'public' || access === 'work' || access === 'token') return false
-  const { grant, projectId } = request.context
-  return !(isUncounted && allows(grant, projectId, 'administer'))
+function isCounted({ signed, context, routeOptions }: FastifyRequest): boolean {
+  if (signed !== null) return false
+  const { access, isUncounted } = routeOptions.config
+  const isRejected = context === undefined
+  if (isRejected) return true
+  return access !== 'work' && !(isUncounted && allows(context.grant, context.projectId, 'administer'))
 }
 
 function tell(reply: FastifyReply, { refusedBy, states }: QuotaDecision): void {
