@@ -22,9 +22,26 @@ const ask = (key: string, method: string, path: string, body?: unknown, headers 
   request(node.url, method, path, body, { ...bearer(key), ...headers })
 
 const opened = await node.request('GET', '/v1/server')
+const { body: keyless } = await node.request('POST', '/v1/worker/register', { handlers: ['h'] })
+const openStreams = await Promise.all([
+  openEvents(`${node.url}/v1/stream`, { accept: 'text/event-stream' }),
+  openEvents(`${other.url}/v1/events`, { accept: 'text/event-stream' }),
+])
+for (const stream of openStreams) await stream.next('hello')
+const openClaim = endOfClaim(other.url, keyless.token)
 const first = await node.request('POST', '/v1/keys', { name: 'first', role: 'admin' })
 const firstAt = performance.now()
 const admin: string = first.body.key
+
+/** How a worker's request for runs ends, of which there are none. */
+function endOfClaim(url: string, token: string): Promise<'cut off' | 'answered'> {
+  const claim = { requestId: randomUUID(), limit: 1, waitMs: 30_000 }
+  return request(url, 'POST', '/v1/worker/claim', claim, bearer(token)).then(
+    // One that arrives after its key has ended is refused.
+    ({ status }) => (status === 401 ? 'cut off' : 'answered'),
+    () => 'cut off',
+  )
+}
 
 const aKey = async (fields: Record<string, unknown>) =>
   (await ask(admin, 'POST', '/v1/keys', { name: 'test', project: 'default', ...fields })).body
@@ -45,6 +62,20 @@ test('a server on loopback needs no key until the first one exists, then every n
   )
   expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="belfry"')
   expect(answered.body).toMatchObject({ isOpen: false })
+})
+
+test('streams and waiting claims from before the first key end, and the worker must register with a key', async () => {
+  await Promise.all(openStreams.map(({ ended }) => ended.catch(() => {})))
+  const claimed = await openClaim
+  const beats = await Promise.all(
+    [node, other].map(({ url }) => request(url, 'POST', '/v1/worker/heartbeat', {}, bearer(keyless.token))),
+  )
+
+  expect(claimed).toBe('cut off')
+  expect(beats.map(({ status, body }) => `${status} ${body.code}`)).toEqual(
+    Array(2).fill('401 unknown_token'),
+  )
+  expect(beats[0]?.body.detail).toContain('registered without an API key')
 })
 
 test('public paths need no key, and unknown paths get 404', async () => {
@@ -176,15 +207,7 @@ test('a revoked key ends on all nodes within two seconds, with 80 streams and 20
       }),
     ),
   )
-  const waiting = tokens.map((each, i) => {
-    const claim = { requestId: randomUUID(), limit: 1, waitMs: 30_000 }
-    const { url } = [node, other][i % 2] ?? node
-    return request(url, 'POST', '/v1/worker/claim', claim, bearer(each)).then(
-      // One that arrives after the revocation is refused.
-      ({ status }) => (status === 401 ? 'cut off' : 'answered'),
-      () => 'cut off',
-    )
-  })
+  const waiting = tokens.map((each, i) => endOfClaim(([node, other][i % 2] ?? node).url, each))
   await Promise.all(open.map((stream) => stream.next('hello')))
 
   const revoked = await ask(admin, 'DELETE', `/v1/keys/${id}`)

@@ -147,8 +147,8 @@ async function callFor(
 ): Promise<Call> {
   if (access === 'public') return publicCall(request)
   const isLong = configOf(request).lasting !== undefined
-  const endWithKey = (keyId: string | null | undefined) => {
-    if (isLong && keyId != null) cutOff(reply, (end) => options.keys.onEnd(keyId, end))
+  const endWithKey = (keyId: string | null) => {
+    if (isLong) cutOff(reply, (end) => options.keys.onEnd(keyId, end))
   }
   if (access === 'token') {
     const worker = await workerOf(request, options)
@@ -159,7 +159,7 @@ async function callFor(
   const signed = await signedOf(request, options)
   if (signed) {
     const call = await signedCall(signed, request, access, options)
-    endWithKey(signed.keyId)
+    if (signed.keyId != null) endWithKey(signed.keyId)
     return call
   }
   const principal = await principalOf(request, options)
@@ -239,7 +239,7 @@ async function principalOf(
     if (principal) return principal
   }
   if (await keys.isOpen()) {
-    if (!isForwarded(request)) return openPrincipal(request)
+    if (!isForwarded(request)) return openPrincipal(request, keys)
     throw new Refusal(
       'unauthenticated',
       'This server has no API key yet, so it accepts only requests from its own machine, and this one came through a proxy. On that machine, create the first key: belfry key create --role admin',
@@ -248,11 +248,12 @@ async function principalOf(
   throw new Refusal('unauthenticated', 'Send an API key in the header Authorization: Bearer <key>.')
 }
 
-const openPrincipal = (request: FastifyRequest): Principal => ({
+const openPrincipal = (request: FastifyRequest, keys: KeyBook): Principal => ({
   actor: anonymous(request),
   grant: EVERYTHING,
   homeProjectId: null,
   reach: UNLIMITED,
+  onEnd: (listener) => keys.onEnd(null, listener),
 })
 
 const anonymous = ({ ip }: FastifyRequest): Actor => ({ kind: 'anonymous', address: ip ?? null })
@@ -341,7 +342,9 @@ async function workerOf(
   if (key ?? (worker.keyId === null && (await keys.isOpen()))) return worker
   throw new Refusal(
     'unknown_token',
-    'The API key that this worker registered with is no longer valid. Register again with a valid key.',
+    worker.keyId === null
+      ? 'This worker registered without an API key, and this server now requires one. Register again with a key of the role worker.'
+      : 'The API key that this worker registered with is no longer valid. Register again with a valid key.',
   )
 }
 

@@ -1,7 +1,7 @@
 /**
  * Cache of the API keys on this node. An entry is valid for one second, so every node obeys a revocation within two seconds,
- * even if the wake-up that announces it is lost. Requests that last longer are notified when their key ends. Uses are collected
- * here and written about once a minute.
+ * even if the wake-up that announces it is lost. Requests that last longer are notified when their key ends, or when the first
+ * key is created if they were sent without one. Uses are collected here and written about once a minute.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { hashOfKey, isApiKey } from '../../core/access/api-key.ts'
@@ -71,8 +71,8 @@ export class KeyBook implements Service {
   readonly #byId = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
   readonly #adminHash: Buffer | null
   readonly #adminKey: GoodKey | null
-  /** Listeners for the end of a key, by its id. */
-  readonly #listeners = new Map<string, Set<() => void>>()
+  /** Listeners for the end of a key, by its id; those for the end of the time without any key, by null. */
+  readonly #listeners = new Map<string | null, Set<() => void>>()
   /** Uses that were not written yet, by the id of the key. */
   #uses = new Map<string, number>()
   readonly #watch: Loop
@@ -116,6 +116,10 @@ export class KeyBook implements Service {
     if (this.#adminHash !== null) return true
     const known = this.#hasKeys
     if (known && (known.value || performance.now() - known.readAt < FRESH_MS)) return known.value
+    return this.#readHasKeys()
+  }
+
+  async #readHasKeys(): Promise<boolean> {
     const readAt = performance.now()
     const value = (await this.#options.db.run(anyKey())).length > 0
     this.#hasKeys = { value, readAt }
@@ -157,8 +161,11 @@ export class KeyBook implements Service {
     if (!isAdminKeyId(id)) this.#uses.set(id, this.#options.clock.now())
   }
 
-  /** Calls the listener once the key is no longer valid. Returns a function that unsubscribes. */
-  onEnd(id: string, listener: () => void): () => void {
+  /**
+   * Calls the listener once the key is no longer valid or, if `id` is null, once the server is no longer open. Returns a function
+   * that unsubscribes.
+   */
+  onEnd(id: string | null, listener: () => void): () => void {
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
     return () => {
@@ -179,7 +186,8 @@ export class KeyBook implements Service {
   }
 
   async #endRevoked(): Promise<undefined> {
-    const watched = [...this.#listeners.keys()].filter((id) => !isAdminKeyId(id))
+    if (this.#listeners.has(null) && (await this.#readHasKeys())) this.#end(null)
+    const watched = [...this.#listeners.keys()].filter((id) => id !== null && !isAdminKeyId(id)) as string[]
     for (let from = 0; from < watched.length; from += BATCH) {
       const ids = watched.slice(from, from + BATCH)
       const good = new Set((await this.#options.db.run(goodAmong(ids))).map(({ id }) => id))
@@ -187,7 +195,7 @@ export class KeyBook implements Service {
     }
   }
 
-  #end(id: string): void {
+  #end(id: string | null): void {
     const listeners = this.#listeners.get(id)
     this.#listeners.delete(id)
     for (const listener of listeners ?? []) listener()
