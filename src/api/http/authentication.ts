@@ -284,7 +284,9 @@ async function callOf(
   const projectId = homeProjectId ?? DEFAULT_PROJECT_ID
   const project =
     name !== undefined
-      ? await projects.named(name)
+      ? await (grant.installation === null
+          ? projects.namedAmong(name, grant.projects.keys())
+          : projects.named(name))
       : projectId === DEFAULT_PROJECT_ID
         ? DEFAULT_PROJECT
         : await projects.withId(projectId)

@@ -30,7 +30,8 @@ export interface KnownProject {
 
 const known = part`id, name, archived_at is not null as "isArchived", request_rate as "requestRate"`
 
-export const knownProject = (id: string) => sql<KnownProject>`select ${known} from project where id = ${id}`
+export const knownProjects = (ids: readonly string[]) => sql<KnownProject>`
+  select ${known} from project where id = any(${list(ids, (id) => id)}::uuid[])`
 
 export const knownProjectByName = (name: string) => sql<KnownProject>`
   select ${known} from project where name = ${name}`
