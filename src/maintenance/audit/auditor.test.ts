@@ -340,3 +340,15 @@ test('a round goes slice by slice and records its end', async () => {
   expect(progress?.tasks).toBeGreaterThan(3)
   expect(progress?.ended).toBeGreaterThan(Date.now() - 60 * S)
 })
+
+test('a round that was interrupted for months ends, and the next one begins', async () => {
+  const id = await aTask(every('1h'))
+  await lose(id)
+  await db.run(sql`update audit_progress set began_at = now() - interval '90 days'`)
+
+  await round()
+
+  const [progress] = await db.run(sql<{ beganAt: number }>`select began_at as "beganAt" from audit_progress`)
+  expect(await rowsOf(id)).toHaveLength(1)
+  expect(progress?.beganAt).toBeGreaterThan(Date.now() - 60 * S)
+})

@@ -42,10 +42,16 @@ export const saveAudit = ({
   update audit_progress set walked_to = ${walkedTo}::uuid, tasks = tasks + ${tasks}::integer,
     next_pass_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond'`
 
-/** Records that the round has examined every task; the next round begins after the pause. */
+/** The largest value of the type that the length of a round has. */
+const LONGEST_ROUND_MS = 2_147_483_647
+
+/**
+ * Records that the round has examined every task; the next round begins after the pause. A round may have begun before the cluster
+ * was off for months.
+ */
 export const endAuditRound = ({ tasks, pauseMs }: { tasks: number; pauseMs: number }) => sql`
   update audit_progress set walked_to = null, tasks = 0, round_tasks = tasks + ${tasks}::integer, round_ended_at = clock_timestamp(),
-    round_ms = (extract(epoch from clock_timestamp() - began_at) * 1000)::integer,
+    round_ms = least(${LONGEST_ROUND_MS}::integer, extract(epoch from clock_timestamp() - began_at) * 1000)::integer,
     next_pass_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond',
     began_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond'`
 
