@@ -92,3 +92,19 @@ test('of several nodes only one counts at a time', async () => {
   expect(await told()).toEqual(await truth())
   expect(await progress()).toBeGreaterThan(thisMinute() - 5 * MINUTE_MS)
 })
+
+test('a minute in which more occurrences were skipped than a count can be is counted', async () => {
+  const at = (await progress()) - 30_000
+  const largest = 2_147_483_647
+  for (const reason of ['paused', 'misfire'])
+    await db.run(sql`
+      insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, kind, state, reason)
+      values (${uuidv7()}, ${uuidv7()}, ${DEFAULT_PROJECT_ID}, now(), to_timestamp(${at}::float8 / 1000),
+              to_timestamp(${at}::float8 / 1000), ${largest}, 1, 1, 'occurrence', 'skipped', ${reason})`)
+  await db.run(saveProgress((await progress()) - MINUTE_MS))
+
+  await countAll()
+
+  const counted = (await db.run(readTallies({ projectId: DEFAULT_PROJECT_ID, from: at - 30_000 })))[0]
+  expect(counted).toMatchObject({ skipped: largest, missed: largest })
+})

@@ -74,6 +74,19 @@ test('too many skipped occurrences are recorded without a count', async () => {
   expect(await historyOf(db, task.id)).toMatchObject([{ reason: 'paused', count: null }])
 })
 
+test('a task that runs every 10 ms can be resumed after a year', async () => {
+  const task = await create({ schedule: { type: 'every', interval: '10ms' } })
+  await pause(task.id)
+  await movePause(db, task.id, now() - 365 * 24 * 60 * MINUTE)
+
+  const resumed = await resume(task.id)
+
+  const [skip] = await historyOf(db, task.id)
+  expect(resumed.state).toBe('scheduled')
+  expect(skip).toMatchObject({ reason: 'paused', count: null })
+  expect((skip?.until ?? 0) - (skip?.scheduledFor ?? 0)).toBeGreaterThan(364 * 24 * 60 * MINUTE)
+})
+
 test('an occurrence that is due but not fired when the pause begins is part of the skip', async () => {
   const due = now() - 2_500
   const task = await create({ schedule: { type: 'every', interval: '1s', anchor: iso(due) } })

@@ -6,7 +6,7 @@ import { createTestDatabase } from '../../../test/support/database.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
-import { listFindings } from '../../store/audit/audit.ts'
+import { auditSummary, insertFindings, listFindings } from '../../store/audit/audit.ts'
 import { sql } from '../../store/database/sql.ts'
 import { insertNode } from '../../store/nodes/nodes.ts'
 import { silentLogger } from '../../telemetry/logger.ts'
@@ -351,4 +351,14 @@ test('a round that was interrupted for months ends, and the next one begins', as
   const [progress] = await db.run(sql<{ beganAt: number }>`select began_at as "beganAt" from audit_progress`)
   expect(await rowsOf(id)).toHaveLength(1)
   expect(progress?.beganAt).toBeGreaterThan(Date.now() - 60 * S)
+})
+
+test('findings of more missed occurrences than a count can be are stored and summed', async () => {
+  const finding = () => ({ id: uuidv7(), projectId: DEFAULT_PROJECT_ID, taskId: null, runId: null })
+  const lost = { kind: 'next_row_lost', isRepaired: true, missed: 3_000_000_000, detail: 'lost' } as const
+
+  await db.run(insertFindings([finding(), finding()].map((one) => ({ ...one, ...lost }))))
+
+  const [summary] = await db.run(auditSummary({ projectId: DEFAULT_PROJECT_ID, limit: 100 }))
+  expect(summary?.missed).toBeGreaterThanOrEqual(2 * 2_147_483_647)
 })

@@ -1,6 +1,7 @@
 /** Catching up after an outage: writing catch-up rows, and reading them separately so that runs on time never wait for it. */
 import { type CatchUpOccurrence, misfired } from '../../core/policy/misfire.ts'
 import { list, type Part, part, reading, sql } from '../database/sql.ts'
+import { storedCount } from '../history/stored-count.ts'
 import type { DueRow, FireRequest, FireResult } from './agenda.ts'
 import { insertedNext, ownedShards } from './fire-parts.ts'
 
@@ -81,7 +82,7 @@ export const replaceMissed = ({ nodeId, shards, firings }: FireRequest) => sql<F
       ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[], ${list(firings, (f) => f.row.fence)}::integer[],
       ${list(firings, (f) => f.decision.catchUp?.runs.length ?? 0)}::integer[], ${list(firings, (f) => f.decision.catchUp?.hasFailed ?? false)}::boolean[],
       ${list(firings, (f) => f.decision.catchUp?.lane ?? null)}::bigint[], ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[],
-      ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
+      ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => storedCount(f.decision.skip?.count ?? null))}::integer[],
       ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[],
       ${list(firings, (f) => f.decision.isLast)}::boolean[], ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[])
       as i(run_id, shard, fence, catchup_count, has_failed, catchup_lane, skip_id, until_ms, count, next_run_id, next_ms, is_last, next_jitter_ms)

@@ -1,6 +1,7 @@
 /** Parts shared by the statements that fire rows. */
 
 import { list, type Part, part } from '../database/sql.ts'
+import { storedCount } from '../history/stored-count.ts'
 import type { FireRequest } from './agenda.ts'
 
 /** `owned`: the shards that this node still owns. The key-share lock makes a new owner wait until the statement has ended. */
@@ -31,7 +32,7 @@ export const firedColumns = (firings: Firings) => part`
 /** Columns `skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms`. */
 export const decidedColumns = (firings: Firings) => part`
       ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.skip?.reason ?? null)}::text[],
-      ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
+      ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => storedCount(f.decision.skip?.count ?? null))}::integer[],
       ${list(firings, (f) => f.decision.runFor)}::float8[], ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[],
       ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[],
       ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[], ${list(firings, (f) => f.decision.runForJitterMs ?? null)}::integer[]`

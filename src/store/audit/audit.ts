@@ -8,6 +8,7 @@ import { SHARD_COUNT } from '../../core/ids.ts'
 import type { FindingKind } from '../../core/ledger/finding.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { elements, list, reading, sql } from '../database/sql.ts'
+import { countAtMost } from '../history/stored-count.ts'
 import { withDefinitions } from '../tasks/stored-definition.ts'
 
 /** Progress of the walk. */
@@ -224,7 +225,7 @@ export const insertFindings = (findings: readonly Finding[]) => sql`
   select * from unnest(
     ${list(findings, (f) => f.id)}::uuid[], ${list(findings, (f) => f.projectId)}::uuid[], ${list(findings, (f) => f.taskId)}::uuid[],
     ${list(findings, (f) => f.runId)}::uuid[], ${list(findings, (f) => f.kind)}::text[], ${list(findings, (f) => f.isRepaired)}::boolean[],
-    ${list(findings, (f) => f.missed)}::integer[], ${list(findings, (f) => f.detail)}::text[])`
+    ${list(findings, (f) => countAtMost(f.missed))}::integer[], ${list(findings, (f) => f.detail)}::text[])`
 
 /** Records that a task could not be repaired, at most once a day. */
 export const noteUnrepaired = ({ id, taskId, detail }: Pick<Finding, 'id' | 'taskId' | 'detail'>) => sql`
@@ -328,7 +329,7 @@ export const auditSummary = ({ projectId, limit }: { projectId: string; limit: n
   cross join lateral (
     select count(*) filter (where is_repaired)::integer as repaired, count(*) filter (where not is_repaired and kind <> 'history_rows_lost')::integer as unrepaired,
            count(*) filter (where kind = 'history_rows_lost')::integer as minutes_lost,
-           coalesce(sum(missed), 0)::integer as missed
+           coalesce(sum(missed), 0)::bigint as missed
     from (
       select is_repaired, kind, missed from audit_finding
       where project_id = ${projectId} and found_at > now() - interval '1 day' order by found_at desc, id desc limit ${limit}

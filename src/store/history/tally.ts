@@ -2,6 +2,7 @@
 import { addBuckets, LATENESS_BOUNDS, type LatenessBuckets } from '../../core/run/lateness.ts'
 import { MAX_COUNTED } from '../../core/schedule/occurrences.ts'
 import { list, sql } from '../database/sql.ts'
+import { countAtMost } from './stored-count.ts'
 
 /** Counts of the runs that ended within one minute. */
 export interface Tally {
@@ -36,7 +37,7 @@ interface Group {
 export const groupRuns = ({ from, until }: { from: number; until: number }) => sql<Group>`
   select project_id as "projectId", date_trunc('minute', ended_at) as minute, state, coalesce(reason in ('misfire', 'lost'), false) as "isMissedOrLost",
          case when kind <> 'backfill' then width_bucket(late_ms, ${list(LATENESS_BOUNDS, (bound) => bound)}::bigint[]) end as bucket, count(*)::integer as runs,
-         sum(case when covers_until is null then 1 else coalesce(covers_count, ${MAX_COUNTED}::integer) end)::integer as occurrences
+         sum(case when covers_until is null then 1 else coalesce(covers_count, ${MAX_COUNTED}::integer) end)::bigint as occurrences
   from run
   where ended_at >= to_timestamp(${from}::float8 / 1000) and ended_at < to_timestamp(${until}::float8 / 1000)
   group by 1, 2, 3, 4, 5`
@@ -73,8 +74,8 @@ export const saveTallies = (tallies: readonly Tally[]) => sql`
   select project_id, to_timestamp(minute / 1000), completed, permanently_failed, cancelled, skipped, missed, late
   from unnest(${list(tallies, (t) => t.projectId)}::uuid[], ${list(tallies, (t) => t.minute)}::float8[],
               ${list(tallies, (t) => t.completed)}::integer[], ${list(tallies, (t) => t.permanentlyFailed)}::integer[],
-              ${list(tallies, (t) => t.cancelled)}::integer[], ${list(tallies, (t) => t.skipped)}::integer[],
-              ${list(tallies, (t) => t.missed)}::integer[], ${list(tallies, (t) => JSON.stringify(t.late))}::jsonb[])
+              ${list(tallies, (t) => t.cancelled)}::integer[], ${list(tallies, (t) => countAtMost(t.skipped))}::integer[],
+              ${list(tallies, (t) => countAtMost(t.missed))}::integer[], ${list(tallies, (t) => JSON.stringify(t.late))}::jsonb[])
     as i(project_id, minute, completed, permanently_failed, cancelled, skipped, missed, late)
   on conflict (project_id, minute) do update set completed = excluded.completed, permanently_failed = excluded.permanently_failed,
     cancelled = excluded.cancelled, skipped = excluded.skipped, missed = excluded.missed, late = excluded.late`
