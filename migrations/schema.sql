@@ -1216,32 +1216,47 @@ end $$;
 
 create function drop_partitions(days_kept integer) returns integer language plpgsql as $$
 declare
-  first_kept text := to_char((now() at time zone 'UTC')::date - longest_history(days_kept), 'YYYYMMDD');
+  first_kept date := (now() at time zone 'UTC')::date - longest_history(days_kept);
+  names      text[];
+  day        date;
   name       text;
-  dropped    integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
   perform set_config('lock_timeout', '300ms', true);
-  for name in
-    select c.relname from pg_inherits i
-    join pg_class c on c.oid = i.inhrelid
-    where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass) and right(c.relname, 8) < first_kept
-    order by right(c.relname, 8) limit 3
-  loop
-    if name = 'run_' || right(name, 8) and exists (select from backfill where completed is null) then
-      execute format(
-        'update backfill b set deleted_failed = b.deleted_failed + g.failed, deleted_cancelled = b.deleted_cancelled + g.cancelled
-         from (
-           select task_id, ordinal, count(*) filter (where state = ''permanently_failed'') as failed,
-                  count(*) filter (where state <> ''permanently_failed'') as cancelled
-           from %I where kind = ''backfill'' and state <> ''completed'' group by task_id, ordinal
-         ) g
-         where b.task_id = g.task_id and b.number = g.ordinal and b.completed is null', name);
-    end if;
+  select o.day, o.names into day, names
+  from (
+    select to_date(right(c.relname, 8), 'YYYYMMDD') as day, array_agg(c.relname::text order by c.relname) as names
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass)
+    group by 1
+  ) o
+  where o.day < first_kept order by o.day limit 1;
+  if day is null then
+    return 0;
+  end if;
+  name := 'run_' || to_char(day, 'YYYYMMDD');
+  if name = any(names) then
+    -- A day that was never analysed must not be read as a whole.
+    perform set_config('enable_seqscan', 'off', true);
+    execute format(
+      'update backfill b set deleted_failed = b.deleted_failed + g.failed, deleted_cancelled = b.deleted_cancelled + g.cancelled
+       from (
+         select o.id, counted.*
+         from backfill o cross join lateral (
+           select count(*) filter (where r.state = ''permanently_failed'') as failed,
+                  count(*) filter (where r.state <> ''permanently_failed'') as cancelled
+           from %1$I r
+           where r.task_id = o.task_id and r.state in (''permanently_failed'', ''cancelled'', ''skipped'') and r.state <> ''completed''
+             and r.kind = ''backfill'' and r.ordinal = o.number and r.scheduled_for >= o.from_at and r.scheduled_for < o.to_at
+         ) counted
+         where o.completed is null and o.created_at < %2$L
+       ) g
+       where b.id = g.id and b.completed is null and g.failed + g.cancelled > 0', name, (day + 1)::timestamp at time zone 'UTC');
+  end if;
+  foreach name in array names loop
     execute format('drop table %I', name);
-    dropped := dropped + 1;
   end loop;
-  return dropped;
+  return cardinality(names);
 end $$;
 
 create function ensure_audit_partitions(months_ahead integer) returns integer language plpgsql as $$

@@ -3,8 +3,9 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { makeHistory } from '../../test/support/history.ts'
 import { uuidv7 } from '../core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
 import { sql } from '../store/database/sql.ts'
-import { summariseHistory } from '../store/history/partitions.ts'
+import { dropPartitions, summariseHistory } from '../store/history/partitions.ts'
 import { silentLogger } from '../telemetry/logger.ts'
 import { Housekeeping } from './housekeeping.ts'
 
@@ -29,6 +30,18 @@ async function partitions(): Promise<string[]> {
 
 const day = (offset: number) =>
   new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '')
+
+/** All partitions of a day, as if the program had been running then. */
+async function makeDay(offset: number): Promise<void> {
+  const [from = '', to = ''] = [offset, offset + 1].map((o) =>
+    new Date(Date.now() + o * 86_400_000).toISOString().slice(0, 10),
+  )
+  for (const parent of ['attempt', 'run', 'run_log'])
+    await db.run({
+      text: `create table ${parent}_${day(offset)} partition of ${parent} for values from ('${from} 00:00+00') to ('${to} 00:00+00')`,
+      values: [],
+    })
+}
 
 test('partitions exist for yesterday, today and a week ahead, also when many nodes make them at once', async () => {
   await db.run({ text: `drop table run_${day(3)}, run_${day(7)}, attempt_${day(5)}`, values: [] })
@@ -91,6 +104,62 @@ test('a drop that would have to wait gives up, so that no query queues behind it
 
   await housekeeping.runOnce()
   expect(await partitions()).not.toContain(`run_${day(-50)}`)
+})
+
+test('while runs of backfills are counted in a day that is to be dropped, history can be read', async () => {
+  const taskId = uuidv7()
+  await db.run(sql`
+    insert into task (id, project_id, action_type, definition) values (${taskId}, ${DEFAULT_PROJECT_ID}, 'sleep', '{}')`)
+  await db.run(sql`
+    insert into backfill (id, project_id, task_id, number, version, from_at, to_at, newest_first, one_by_one, force, occurrences, next_at, look_at, created_at)
+    values (${uuidv7()}, ${DEFAULT_PROJECT_ID}, ${taskId}, 1, 1, now() - interval '90 days', now(), false, false, false, 1, now(), now(), now() - interval '60 days')`)
+  await makeDay(-50)
+  await db.run(sql`
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, kind, state)
+    values (${uuidv7()}, ${taskId}, ${DEFAULT_PROJECT_ID}, now() - interval '60 days', now() - interval '50 days', 1, 1, 'backfill', 'permanently_failed')`)
+  const counting = () =>
+    db.run(sql<{ locked: number }>`
+      select (select count(*) from pg_locks l where l.pid = a.pid and l.granted and l.mode = 'AccessExclusiveLock' and l.locktype = 'relation')::integer as locked
+      from pg_stat_activity a where a.datname = current_database() and a.query like '%drop_partitions%' and a.wait_event_type = 'Lock'`)
+
+  // Whoever has locked the backfill keeps the count waiting, until it gives up.
+  const seen = await db.transaction(async (tx) => {
+    await tx.run(sql`select from backfill where task_id = ${taskId} for update`)
+    return eventually(async () => {
+      let isOver = false
+      const dropping = expect(db.run(dropPartitions(30))).rejects.toThrow(/lock timeout/)
+      const refused = dropping.finally(() => {
+        isOver = true
+      })
+      const rows = await eventually(
+        async () => {
+          const waiting = await counting()
+          return (isOver || waiting.length > 0) && waiting
+        },
+        { everyMs: 5 },
+      )
+      await refused
+      return rows[0]
+    })
+  })
+  const dropped = await db.run(dropPartitions(30))
+
+  expect(seen).toEqual({ locked: 0 })
+  expect(dropped).toEqual([{ dropped: 3 }])
+  expect(await db.run(sql`select deleted_failed from backfill where task_id = ${taskId}`)).toEqual([
+    { deleted_failed: 1 },
+  ])
+})
+
+test('one day is dropped at a time', async () => {
+  await makeDay(-41)
+  await makeDay(-42)
+  await db.run({ text: `drop table run_log_${day(-42)}`, values: [] })
+
+  const dropped = [await db.run(dropPartitions(30)), await db.run(dropPartitions(30))].flat()
+
+  expect(dropped).toEqual([{ dropped: 2 }, { dropped: 3 }])
+  expect(await db.run(dropPartitions(30))).toEqual([{ dropped: 0 }])
 })
 
 test('dead nodes are removed after an hour, and living nodes stay', async () => {

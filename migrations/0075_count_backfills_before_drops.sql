@@ -1,0 +1,47 @@
+-- Drops the partitions of the oldest day that is no longer kept, after it has counted the runs of backfills in it: a drop locks out
+-- everyone who reads or writes history until the transaction ends, so nothing is read behind the first one. Only backfills that had
+-- begun by the end of the day can have runs in it; those of each are found along the index of failed runs, however many others there are.
+create or replace function drop_partitions(days_kept integer) returns integer language plpgsql as $$
+declare
+  first_kept date := (now() at time zone 'UTC')::date - longest_history(days_kept);
+  names      text[];
+  day        date;
+  name       text;
+begin
+  perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
+  perform set_config('lock_timeout', '300ms', true);
+  select o.day, o.names into day, names
+  from (
+    select to_date(right(c.relname, 8), 'YYYYMMDD') as day, array_agg(c.relname::text order by c.relname) as names
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass)
+    group by 1
+  ) o
+  where o.day < first_kept order by o.day limit 1;
+  if day is null then
+    return 0;
+  end if;
+  name := 'run_' || to_char(day, 'YYYYMMDD');
+  if name = any(names) then
+    -- A day that was never analysed must not be read as a whole.
+    perform set_config('enable_seqscan', 'off', true);
+    execute format(
+      'update backfill b set deleted_failed = b.deleted_failed + g.failed, deleted_cancelled = b.deleted_cancelled + g.cancelled
+       from (
+         select o.id, counted.*
+         from backfill o cross join lateral (
+           select count(*) filter (where r.state = ''permanently_failed'') as failed,
+                  count(*) filter (where r.state <> ''permanently_failed'') as cancelled
+           from %1$I r
+           where r.task_id = o.task_id and r.state in (''permanently_failed'', ''cancelled'', ''skipped'') and r.state <> ''completed''
+             and r.kind = ''backfill'' and r.ordinal = o.number and r.scheduled_for >= o.from_at and r.scheduled_for < o.to_at
+         ) counted
+         where o.completed is null and o.created_at < %2$L
+       ) g
+       where b.id = g.id and b.completed is null and g.failed + g.cancelled > 0', name, (day + 1)::timestamp at time zone 'UTC');
+  end if;
+  foreach name in array names loop
+    execute format('drop table %I', name);
+  end loop;
+  return cardinality(names);
+end $$;
