@@ -73,7 +73,9 @@ export function ActDialog(props: ActDialogProps) {
       setBusy(false)
     }
   }
+  // The result may be shown in the next step and nowhere else, such as a new key.
   const close = () => {
+    if (isBusy) return
     kept?.forget()
     props.onClose()
   }
@@ -103,6 +105,7 @@ export function ActDialog(props: ActDialogProps) {
           <Button
             variant="default"
             onClick={close}
+            disabled={isBusy}
             {...(children || reasonField.isFirst ? {} : { 'data-autofocus': true })}
           >
             {props.keep ?? 'Cancel'}

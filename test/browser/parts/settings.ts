@@ -226,6 +226,38 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await page.content()).not.toContain('whsec_')
   })
 
+  test('a dialog stays open until the server has answered, so that a new secret is always shown', async () => {
+    await node.request('POST', '/v1/signing-secrets', {})
+    let answer = () => {}
+    const isHeld = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const { page } = await visit(`${node.url}/settings/signing-secrets`, {
+      before: (opened) =>
+        opened.route('**/v1/signing-secrets/rotate', async (route) => {
+          await isHeld
+          await route.continue()
+        }),
+    })
+    const dialog = page.getByRole('dialog')
+
+    await page.getByRole('button', { name: /^Rotate/ }).click()
+    await dialog.getByRole('button', { name: 'Rotate', exact: true }).click()
+    await page.locator('button[data-loading]').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    const canCancel = await dialog.getByRole('button', { name: 'Cancel' }).isEnabled()
+    answer()
+    const secret = await page.getByRole('region', { name: 'Secret', exact: true }).textContent()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await dialog.waitFor({ state: 'detached' })
+
+    expect(canCancel).toBe(false)
+    expect(secret).toMatch(/^whsec_/)
+    const { body } = await node.request('GET', '/v1/signing-secrets')
+    for (const { id } of body.items) await node.request('DELETE', `/v1/signing-secrets/${id}`)
+  })
+
   test('the encryption key is shown with its nodes, and rotated', async () => {
     await node.request('PUT', '/v1/secrets/SEALED', { value: 'encrypted' })
     const { page } = await visit(`${node.url}/settings/encryption-keys`)
