@@ -7,7 +7,7 @@ import { Refusal } from '../core/errors.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import { EXEC_LABEL } from '../core/run/own-labels.ts'
 import { filledAction } from '../core/secret/filled-action.ts'
-import { Redactor } from '../core/secret/redactor.ts'
+import type { Redactor } from '../core/secret/redactor.ts'
 import { offeredLabels } from '../core/secret/secrets-label.ts'
 import { secretFailure } from '../secrets/secret-outcomes.ts'
 import type { Vault } from '../secrets/vault.ts'
@@ -51,13 +51,22 @@ export class RemoteSecrets {
   /** Returns the redactors for what workers report about runs, by run; runs that refer to no secret have none. */
   async redactorsFor(works: readonly Work[]): Promise<ReadonlyMap<string, Redactor>> {
     const redactors = new Map<string, Redactor>()
+    // Runs of a task refer to the same secrets, whose values are read once for all of them.
+    const known = new Map<string, Redactor>()
     for (const { runId, definition } of works) {
       const { projectId, secrets } = definition
       if (secrets === null) continue
-      if (!this.#vault.isReady && (await this.areInUse())) throw unredactable()
-      redactors.set(runId, new Redactor(await this.#vault.readEvery(projectId, secrets)))
+      const key = JSON.stringify([projectId, ...secrets])
+      const redactor = known.get(key) ?? (await this.#redactorFor(projectId, secrets))
+      known.set(key, redactor)
+      redactors.set(runId, redactor)
     }
     return redactors
+  }
+
+  async #redactorFor(projectId: string, secrets: readonly string[]): Promise<Redactor> {
+    if (!this.#vault.isReady && (await this.areInUse())) throw unredactable()
+    return this.#vault.redactorOf(await this.#vault.readEvery(projectId, secrets))
   }
 }
 

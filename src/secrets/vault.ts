@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { Refusal } from '../core/errors.ts'
 import type { KeyRing } from '../core/secret/key-ring.ts'
 import type { NamedValue } from '../core/secret/patterns.ts'
+import type { Redactor } from '../core/secret/redactor.ts'
 import { offeredLabels } from '../core/secret/secrets-label.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Queryable } from '../store/database/database.ts'
@@ -19,6 +20,7 @@ import {
 import { readEverySecret, readSecrets, type StoredVersion } from '../store/secrets/secrets.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { KeySource } from './key-source.ts'
+import { Redactors } from './redactors.ts'
 
 export interface VaultOptions {
   readonly db: Queryable
@@ -47,6 +49,7 @@ export class Vault extends LoopService {
   readonly #options: VaultOptions
   readonly #listeners: (() => void)[] = []
   readonly #kept = new LRUCache<string, Promise<ReadValues>>({ max: MAX_VALUES_KEPT, ttl: VALUES_KEPT_MS })
+  readonly #redactors = new Redactors(VALUES_KEPT_MS)
   #offered: readonly string[] = []
   #ring: KeyRing | null = null
   #state: SecretsState = 'no_key'
@@ -164,6 +167,12 @@ export class Vault extends LoopService {
   /** Discards cached values, because a secret was changed here. */
   forget(): void {
     this.#kept.clear()
+    this.#redactors.forget()
+  }
+
+  /** Returns the redactor of values that were read here. It is kept for as long as the values are. */
+  redactorOf(values: Iterable<NamedValue>): Redactor {
+    return this.#redactors.of(values)
   }
 
   /** Returns every value that attempts in progress may have received, for redacting their output. */

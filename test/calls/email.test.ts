@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { EmailAction } from '../../src/core/action/action.ts'
 import { filledMail, type MailSettings, parseMailServer } from '../../src/core/action/mail-settings.ts'
 import { parseSmtpUrl, type SmtpServer } from '../../src/core/action/smtp-url.ts'
+import { Redactor } from '../../src/core/secret/redactor.ts'
 import { NameResolver } from '../../src/outgoing/names/name-resolver.ts'
 import { OwnPorts } from '../../src/outgoing/own-ports.ts'
 import { UNCONFINED } from '../../src/outgoing/project-networks.ts'
@@ -42,6 +43,7 @@ const mailboxes = (
         if (name !== undefined) return { ok: false, reason: 'missing', name }
         return { ok: true, values: new Map(names.map((each) => [each, secrets[each] ?? ''])) }
       },
+      redactorOf: (values) => new Redactor(values),
     },
     policy: { allowPrivate },
     networks: UNCONFINED,

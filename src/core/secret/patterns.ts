@@ -20,6 +20,9 @@ export interface Found {
 
 export type NamedValue = readonly [name: string, value: string]
 
+/** A value is found with this many of its lines in hexadecimal and in base64: each line takes about ten patterns. */
+export const MAX_ENCODED_LINES = 500
+
 /** A value, and each of its lines if it has several, since these may be written one by one. */
 const textsOf = (value: string): readonly string[] =>
   value.length < MIN_CHARACTERS
@@ -34,7 +37,12 @@ export const plainPatterns = (values: Iterable<NamedValue>): PatternSet =>
 
 /** Values in hexadecimal and in base64, to be found among the digits of a text. */
 export const encodedPatterns = (values: Iterable<NamedValue>): PatternSet =>
-  new PatternSet([...values].flatMap(([name, value]) => patterns(name, textsOf(value).flatMap(encodedForms))))
+  new PatternSet(
+    [...values].flatMap(([name, value]) => patterns(name, encodedTextsOf(value).flatMap(encodedForms))),
+  )
+
+/** The value itself and its first lines. */
+const encodedTextsOf = (value: string) => textsOf(value).slice(0, 1 + MAX_ENCODED_LINES)
 
 const patterns = (name: string, texts: readonly string[]): readonly Pattern[] =>
   [...new Set(texts)].map((text) => ({ name, bytes: Buffer.from(text) }))
@@ -59,6 +67,9 @@ const base64Forms = (value: Buffer): readonly string[] =>
 const PREFIX_BYTES = 3
 const PREFIX_MASK = 0xffffff
 
+/** Measured: what an entry of the index and the object of a buffer take. */
+const PATTERN_OVERHEAD_BYTES = 130
+
 const HASHES = 4_096
 const hashOf = (prefix: number): number => (prefix ^ (prefix >> 12)) % HASHES
 
@@ -72,9 +83,12 @@ export class PatternSet {
   readonly #begun = new Set<number>()
   /** Maximum number of bytes of a pattern. */
   readonly longest: number
+  /** Number of bytes that the patterns take in memory, about. */
+  readonly size: number
 
   constructor(patterns: readonly Pattern[]) {
     this.#patterns = patterns
+    this.size = patterns.reduce((sum, { bytes }) => sum + bytes.length + PATTERN_OVERHEAD_BYTES, HASHES)
     this.longest = patterns.reduce((longest, { bytes }) => Math.max(longest, bytes.length), 0)
     for (const pattern of patterns) {
       const prefix = pattern.bytes.readUIntBE(0, PREFIX_BYTES)

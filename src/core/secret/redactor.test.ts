@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { MAX_ENCODED_LINES } from './patterns.ts'
 import { type RedactedParts, Redactor } from './redactor.ts'
 
 const SECRET = 'p4ss/w"ord+é\\ 1'
@@ -69,6 +70,20 @@ describe('what an attempt records', () => {
     expect(pem.text(`line 2: ${Buffer.from('MIIBVgIBADANBg').toString('hex')}!`)).toBe(
       'line 2: [secret PEM]!',
     )
+  })
+
+  test('redacts as many encoded lines as it has patterns for, and every line as it is', () => {
+    const lines = Array.from(
+      { length: MAX_ENCODED_LINES + 1 },
+      (_, n) => `line-${String(n).padStart(6, '0')}`,
+    )
+    const redactor = new Redactor([['LONG', lines.join('\n')]])
+    const [last, beyond] = [lines.at(-2) ?? '', lines.at(-1) ?? '']
+
+    expect(redactor.text(`${last} ${base64(last)}`)).toBe('[secret LONG] [secret LONG]')
+    expect(redactor.text(beyond)).toBe('[secret LONG]')
+    expect(redactor.text(base64(lines.join('\n')))).toBe('[secret LONG]')
+    expect(redactor.text(base64(beyond))).toBe(base64(beyond))
   })
 
   test('is redacted in names, lists and numbers too', () => {

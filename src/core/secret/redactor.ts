@@ -35,6 +35,11 @@ export class Redactor {
     this.longest = this.#plain.longest * MAX_GROWTH
   }
 
+  /** Number of bytes that it takes in memory, about. */
+  get size(): number {
+    return this.#plain.size + this.#encoded.size
+  }
+
   text(text: string): string {
     if (text.length < MIN_CHARACTERS || this.longest === 0) return text
     const bytes = Buffer.from(text)

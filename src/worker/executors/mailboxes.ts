@@ -14,7 +14,7 @@ import {
 import type { SmtpServer } from '../../core/action/smtp-url.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
 import { UnusableSecret } from '../../core/secret/filled-action.ts'
-import { Redactor } from '../../core/secret/redactor.ts'
+import type { Redactor } from '../../core/secret/redactor.ts'
 import { judgeOf } from '../../outgoing/address-guard.ts'
 import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { OwnPorts } from '../../outgoing/own-ports.ts'
@@ -44,7 +44,7 @@ export interface OwnSender {
 
 export interface MailboxesOptions {
   settingsOf(projectId: string): Promise<MailSettings | undefined>
-  readonly vault: Pick<Vault, 'read'>
+  readonly vault: Pick<Vault, 'read' | 'redactorOf'>
   readonly policy: AddressPolicy
   readonly networks: ProjectNetworks
   readonly own: OwnPorts
@@ -69,13 +69,13 @@ export class Mailboxes {
       mailReplyTo: own.replyTo === undefined ? (stored?.mailReplyTo ?? null) : null,
       mailServer: stored?.mailServer ?? null,
     }
+    const { vault } = this.#options
     const names = mailSecretsOf(settings)
-    const read =
-      names.length === 0 ? NOTHING : await this.#options.vault.read(projectId, names).catch(() => UNREAD)
+    const read = names.length === 0 ? NOTHING : await vault.read(projectId, names).catch(() => UNREAD)
     if (!read.ok) return { ok: false, outcome: secretFailure(read) }
     try {
       const filled = filledMail(settings, (name) => read.values.get(name) ?? '')
-      return { ok: true, ...this.#leaving(projectId, filled), redactor: new Redactor(read.values) }
+      return { ok: true, ...this.#leaving(projectId, filled), redactor: vault.redactorOf(read.values) }
     } catch (error) {
       if (error instanceof UnusableSecret) return { ok: false, outcome: unusable(error) }
       throw error

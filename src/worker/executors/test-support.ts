@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createNetServer, type Server, type So
 import { expect, onTestFinished } from 'vitest'
 import { KeptLog } from '../../../test/support/logs.ts'
 import type { HttpAction } from '../../core/action/action.ts'
+import { Redactor } from '../../core/secret/redactor.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 import { type HttpClient, type HttpRequest, targetOf } from '../../outgoing/http-client.ts'
 import type { Signer } from '../../outgoing/signer.ts'
@@ -64,7 +65,10 @@ export const unsigned: Signer = { sign: () => undefined }
 /** The settings of projects without mail settings. */
 export const NO_MAIL_SETTINGS = {
   settingsOf: async () => undefined,
-  vault: { read: async () => ({ ok: true, values: new Map() }) as const },
+  vault: {
+    read: async () => ({ ok: true, values: new Map() }) as const,
+    redactorOf: () => new Redactor([]),
+  },
 }
 
 export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContext => ({

@@ -5,13 +5,12 @@
 import type { Action } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
 import { filledAction, UnusableSecret } from '../../core/secret/filled-action.ts'
-import { Redactor } from '../../core/secret/redactor.ts'
 import { redacted, secretFailure, UNREAD, unusable } from '../../secrets/secret-outcomes.ts'
 import type { Vault } from '../../secrets/vault.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import type { Executors } from './executors.ts'
 
-export const withSecrets = (executors: Executors, vault: Pick<Vault, 'read'>): Executors => ({
+export const withSecrets = (executors: Executors, vault: Pick<Vault, 'read' | 'redactorOf'>): Executors => ({
   execute: (action, context) =>
     context.secrets === null
       ? executors.execute(action, context)
@@ -21,7 +20,7 @@ export const withSecrets = (executors: Executors, vault: Pick<Vault, 'read'>): E
 
 interface Filling {
   readonly executors: Executor
-  readonly vault: Pick<Vault, 'read'>
+  readonly vault: Pick<Vault, 'read' | 'redactorOf'>
   readonly names: readonly string[]
 }
 
@@ -32,7 +31,7 @@ async function executeFilled(
 ): Promise<Outcome> {
   const read = await vault.read(context.projectId, names).catch(() => UNREAD)
   if (!read.ok) return secretFailure(read)
-  const redactor = new Redactor(read.values)
+  const redactor = vault.redactorOf(read.values)
   try {
     context.log.redactWith(redactor)
     const filled = filledAction(action, (name) => read.values.get(name) ?? '')
