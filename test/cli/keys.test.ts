@@ -6,6 +6,19 @@ import { aDirectory, runBelfry, startBelfry } from '../support/process.ts'
 const dataDir = join(aDirectory(), 'data')
 const here = ['--data-dir', dataDir]
 
+test('with a misnamed variable, no key is created in the database of this machine', async () => {
+  const [server, key] = await Promise.all(
+    ['BELFRY_SERVER', 'BELFRY_API_KEY'].map((name) =>
+      runBelfry(['key', 'create', '--role', 'admin'], {
+        env: { HOME: aDirectory(), [name]: 'https://belfry.example.com' },
+      }),
+    ),
+  )
+
+  expect(server).toMatchObject({ code: 2, stderr: expect.stringContaining('Set BELFRY_URL instead') })
+  expect(key).toMatchObject({ code: 2, stderr: expect.stringContaining('Set BELFRY_KEY instead') })
+})
+
 test('a server beyond loopback needs an API key, and the error names the command that creates one', async () => {
   const refused = await runBelfry(['start', '--host', '0.0.0.0', '--port', '0', ...here])
   const wrong = await runBelfry(['key', 'create', '--role', 'boss', ...here])

@@ -48,6 +48,25 @@ test('a login stores a valid key that only its owner can read, and other command
   expect(elsewhere.code).toBe(4)
 })
 
+test('a login refuses a misnamed variable for the server instead of sending the key elsewhere', async () => {
+  const misnamed = { ...env, BELFRY_SERVER: node.url, KEY: ADMIN_KEY }
+  const prefix = ['sh', '-c', 'printf "%s\\n" "$KEY" | "$@"', 'sh']
+  const logInThere = (...args: string[]) =>
+    runBelfry(['login', '--key-stdin', ...args], { env: misnamed, prefix })
+
+  const [unnamed, unknown, decided] = await Promise.all([
+    logInThere(),
+    logInThere('--profile', 'not-yet-known'),
+    logInThere('--profile', 'decided', '--server', node.url),
+  ])
+
+  expect([unnamed, unknown]).toMatchObject([
+    { code: 2, stderr: expect.stringContaining('Set BELFRY_URL instead, and unset BELFRY_SERVER.') },
+    { code: 2 },
+  ])
+  expect(decided.code).toBe(0)
+})
+
 test('profiles are named, selected by flag or variable, and removed', async () => {
   await logIn(ADMIN_KEY, '--server', node.url, '--profile', 'staging')
   const chosen = await runBelfry(['whoami', '--field', 'name'], {

@@ -26,19 +26,30 @@ export interface Connection {
  * key, unless a flag decides.
  */
 const MISNAMED = [
-  { name: 'BELFRY_SERVER', right: SERVER_VARIABLE, flags: ['server', 'profile'] },
-  { name: 'BELFRY_API_KEY', right: 'BELFRY_KEY', flags: ['apiKey', 'token', 'profile'] },
+  { name: 'BELFRY_SERVER', right: SERVER_VARIABLE, part: 'server' },
+  { name: 'BELFRY_API_KEY', right: 'BELFRY_KEY', part: 'key' },
 ] as const
 
-export function connectionFrom(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Connection {
-  for (const { name, right, flags: deciding } of MISNAMED)
-    if ((env[name] ?? '') !== '' && deciding.every((flag) => flags[flag] === undefined))
+/** Throws if a misnamed variable is set, unless it would decide nothing: the server or the key is known without variables. */
+export function refuseMisnamed(
+  env: NodeJS.ProcessEnv,
+  isKnown: { readonly server: boolean; readonly key: boolean },
+): void {
+  for (const { name, right, part } of MISNAMED)
+    if ((env[name] ?? '') !== '' && !isKnown[part])
       throw new CliError(
         `Unknown environment variable ${name}.`,
         `Set ${right} instead, and unset ${name}.`,
         EXIT.usage,
       )
+}
+
+export function connectionFrom(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Connection {
   const isNamed = flags.profile !== undefined
+  refuseMisnamed(env, {
+    server: isNamed || flags.server !== undefined,
+    key: isNamed || (flags.apiKey ?? flags.token) !== undefined,
+  })
   // A profile named by a flag takes precedence over all environment variables.
   const variables = isNamed ? {} : env
   const key = keyFrom(flags.apiKey ?? flags.token, variables)

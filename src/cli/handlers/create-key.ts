@@ -12,6 +12,7 @@ import { instantMs } from '../../core/task/task.ts'
 import { type MadeKey, storeKey } from '../../operations/keys/keys.ts'
 import { parse } from '../../operations/validation/parse.ts'
 import { knownProjectByName } from '../../store/projects/projects.ts'
+import { refuseMisnamed } from '../client/connection.ts'
 import { type LimitFlags, limitsFrom } from '../client/limit-flags.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { printable } from '../client/printed.ts'
@@ -65,6 +66,8 @@ function isRemote({ server, apiKey, token, profile, dataDir, databaseUrl }: KeyF
       'Leave out --server and --api-key, or --data-dir and --database-url.',
       EXIT.usage,
     )
+  // The key would be created in the database of this machine instead of on that server.
+  if (!isServer && !isDatabase) refuseMisnamed(process.env, { server: false, key: false })
   return isServer || (!isDatabase && (SERVER_VARIABLES.some(isSet) || readProfiles().has(DEFAULT_PROFILE)))
 }
 

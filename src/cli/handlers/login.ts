@@ -1,5 +1,6 @@
 /** `belfry login`, `logout` and `whoami`. */
 import type { Me } from '../../api/resources/me/schemas.ts'
+import { refuseMisnamed } from '../client/connection.ts'
 import { askHidden, readStdin } from '../client/hidden-input.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { facts, printable } from '../client/printed.ts'
@@ -21,10 +22,11 @@ export async function login(flags: ClientFlags & { readonly keyStdin?: boolean }
   const { env } = process
   const name = profileName(flags.profile, env) ?? DEFAULT_PROFILE
   const profiles = readProfiles()
-  const url =
-    flags.server === undefined && flags.profile !== undefined
-      ? (profiles.get(name)?.server ?? serverUrl(undefined, env))
-      : serverUrl(flags.server, env)
+  const known = flags.profile === undefined ? undefined : profiles.get(name)?.server
+  const chosen = flags.server ?? known
+  // A key that is asked for goes to this server. Variables for keys decide nothing here.
+  refuseMisnamed(env, { server: chosen !== undefined, key: true })
+  const url = serverUrl(chosen, env)
   if (url.startsWith('http:') && !LOOPBACK_URL.test(url))
     remark(
       `! The connection to ${url} is not encrypted: others on the network can read the key. Use https.\n`,
