@@ -58,7 +58,9 @@ test('a server beyond loopback needs an API key, and the error names the command
   expect(wrong.stderr).toContain('--role: must be one of viewer, operator, editor, admin, worker')
   expect(both).toMatchObject({ code: 2 })
   expect(tooWeak).toMatchObject({ code: 5, stdout: '' })
-  expect(tooWeak.stderr).toContain(`Create it first: belfry key create --role admin --data-dir ${dataDir}`)
+  expect(tooWeak.stderr).toContain(
+    `Create it first: belfry key create --role admin --data-dir ${dataDir}. If the server has a BELFRY_ADMIN_KEY, set it for this command too.`,
+  )
   expect(created.code).toBe(0)
   expect(belfry.stdout).toContain('Ready. API key required.')
   expect(anonymous.code).toBe(4)

@@ -106,7 +106,7 @@ async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
     if (!(error instanceof Refusal)) throw error
     const hint =
       error.code === 'no_admin_key'
-        ? `Create it first: belfry key create --role admin${databaseFlags(config)}`
+        ? `Create it first: belfry key create --role admin${databaseFlags(config)}. If the server has a BELFRY_ADMIN_KEY, set it for this command too.`
         : `See ${HELP}`
     throw new CliError(error.message, hint, EXIT.conflict)
   } finally {
