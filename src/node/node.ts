@@ -55,7 +55,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     ...(tls ? [new CertificateWatch({ ...tls, server, log })] : []),
     ...(has('liveness') ? livenessRole(foundations) : []),
     ...(work ? [work.programs, work.targets, work.worker, work.deliverer] : []),
-    ...(has('scheduler') ? schedulerRole(foundations, work?.worker ?? null) : []),
+    ...(has('scheduler') ? schedulerRole(foundations, work?.worker.local ?? null) : []),
   ]
   await startAll(services)
   readiness.enter('serving')

@@ -84,7 +84,7 @@ async function aWorker({ losesFirst, execute }: { losesFirst: boolean; execute: 
   /** Lets time pass, loses another answer, and waits for a pass that began after that. */
   const pass = async (ms: number) => {
     time.passedMs += ms
-    worker.doubt()
+    worker.local.doubt()
     const before = claims
     await eventually(async () => claims >= before + 2)
   }

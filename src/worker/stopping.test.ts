@@ -72,9 +72,9 @@ test('a worker that stops during an outage finishes its running attempt and hand
     cancelEveryMs: 60_000,
   })
   worker.start()
-  await eventually(async () => worker.reserve(LOCAL, 2).free === 2)
+  await eventually(async () => worker.local.reserve(LOCAL, 2).free === 2)
   // The second is held until its instant, which is a minute away.
-  worker.begin(rows.map((row, i) => ({ work: workOf(row, i * 60_000), line: LOCAL })))
+  worker.local.begin(rows.map((row, i) => ({ work: workOf(row, i * 60_000), line: LOCAL })))
   await eventually(async () => finish !== undefined)
 
   outage.statements = 1

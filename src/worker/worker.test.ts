@@ -179,10 +179,10 @@ test('a worker without free slots does not report that more runs wait in ready',
   await waitingRuns(2)
 
   const worker = await startWorker({ executor: begun, concurrency: 1 })
-  expect(worker.isReadyBehind(LOCAL)).toBe(true)
+  expect(worker.local.isReadyBehind(LOCAL)).toBe(true)
   await eventually(async () => begun.count === 1)
 
-  expect(worker.isReadyBehind(LOCAL)).toBe(false)
+  expect(worker.local.isReadyBehind(LOCAL)).toBe(false)
 })
 
 test('a run that is cancelled while it waits in a worker ends cancelled', async () => {

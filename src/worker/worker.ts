@@ -1,18 +1,13 @@
 /**
  * Performs runs: up to `concurrency` at once of those that work on this machine, and as many calls as their targets have room
- * for. Runs come from the scheduler of the same process, which fires them into the worker, or from the transport (claiming.ts).
+ * for. Runs come from the scheduler of the same process, which fires them into the worker (local-room.ts), or from the transport
+ * (claiming.ts). What becomes of them is decided in performer.ts.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { isLarge } from '../core/action/action.ts'
-import { uuidv7 } from '../core/ids.ts'
-import type { Outcome } from '../core/run/outcome.ts'
-import type { KeptDefinition } from '../core/task/task.ts'
 import type { RunLogs } from '../logs/run-log.ts'
-import { type EndedAttempt, judge } from '../outcomes/judgement.ts'
 import { cancelledEnding } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
-import { type CallResult, callResultOf } from '../outgoing/targets/call-result.ts'
 import type { TargetBook } from '../outgoing/targets/target-book.ts'
 import type { TargetLine } from '../outgoing/targets/target-line.ts'
 import type { HoldingClock } from '../runtime/clock.ts'
@@ -23,7 +18,7 @@ import type { Database } from '../store/database/database.ts'
 import type { LeasedRun } from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
-import type { Line, LocalWorker, ReservedWork, Room } from '../transport/local-worker.ts'
+import type { LocalWorker } from '../transport/local-worker.ts'
 import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { Taking, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -32,6 +27,8 @@ import { Capacity } from './capacity.ts'
 import { Claiming } from './claiming.ts'
 import type { Executor } from './executor.ts'
 import { LargeActions } from './large-actions.ts'
+import { LocalRoom } from './local-room.ts'
+import { Performer, resultOf } from './performer.ts'
 import { PutAside } from './put-aside.ts'
 import { Returns } from './returns.ts'
 import { ServedLanes } from './served-lanes.ts'
@@ -69,32 +66,19 @@ export interface WorkerOptions {
   readonly graceMs: number
 }
 
-/** Runs are taken on ahead only if there is room for at least this fraction of a second's work. */
-const LEAST_PART_AHEAD = 16
-const NO_ROOM: Room = { free: 0, ahead: 0 }
 /** A worker that stops and cannot hand back its runs tries again after this long. */
 const HAND_BACK_PAUSE_MS = 250
-/** A worker that ends this many runs per second soon has a slot free, and then finds out what still waits in `ready`. */
-const BRISK_PER_SECOND = 20
-
-/** Errors that concern this node and perhaps no other: no sockets left, or no key for a secret. */
-const OWN_SHORTAGES: readonly string[] = ['worker_exhausted', 'secrets_unavailable']
-
-/** An error with details occurred after a redirect was followed, so it counts as an attempt. */
-const isOwnShortage = (outcome: Outcome) =>
-  outcome.kind === 'failed' &&
-  OWN_SHORTAGES.includes(outcome.error.code) &&
-  outcome.error.detail === undefined
-
-export class Worker implements Service, LocalWorker {
+export class Worker implements Service {
   readonly #options: WorkerOptions
   readonly #capacity: Capacity
   readonly #claiming: Claiming
   readonly #lanes: ServedLanes
-  readonly #large: LargeActions
   readonly #writer: OutcomeWriter
   readonly #returns: Returns
   readonly #aside: PutAside
+  readonly #performer: Performer
+  /** What the scheduler of the same process uses of this worker. */
+  readonly local: LocalWorker
   readonly #pulling: Loop
   readonly #cancelling: Loop
   #isStopping = false
@@ -107,7 +91,6 @@ export class Worker implements Service, LocalWorker {
     const { concurrency, programs = 0, maxCalls, targets, claimAhead } = options
     const { transport, definitions } = options
     this.#lanes = new ServedLanes({ workerId: nodeId, db, labels: () => options.labels() })
-    this.#large = new LargeActions({ definitions, log })
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
     this.#returns = new Returns({
       ...{ nodeId, db, wakeUps, clock, log, writer: this.#writer },
@@ -130,7 +113,19 @@ export class Worker implements Service, LocalWorker {
       concurrency,
       fillPlaces: () => this.#fillPlaces(),
       endCancelled: (work) => this.#endCancelled(work),
-      doubt: () => this.doubt(),
+      doubt: () => this.#returns.doubt(),
+    })
+    this.#performer = new Performer({
+      ...{ executor: options.executor, log, writer: this.#writer },
+      large: new LargeActions({ definitions, log }),
+      giveBack: (run) => this.#giveBack(run),
+    })
+    this.local = new LocalRoom({
+      ...{ id: nodeId, capacity: this.#capacity, claiming: this.#claiming, lanes: this.#lanes },
+      isOpen: () => !this.#isStopping && !this.#isSuspended,
+      fillPlaces: () => this.#fillPlaces(),
+      pull: () => this.#pulling.wake(),
+      doubt: () => this.#returns.doubt(),
     })
     this.#pulling = new Loop({ name: 'claim', everyMs: claimEveryMs, log, runOnce: () => this.#pull() })
     this.#cancelling = new Loop({
@@ -153,10 +148,6 @@ export class Worker implements Service, LocalWorker {
     clock.onStep((step) => {
       for (const attempt of this.#capacity.attempts.values()) attempt.correct(step)
     })
-  }
-
-  get id(): string {
-    return this.#options.nodeId
   }
 
   start(): void {
@@ -211,77 +202,6 @@ export class Worker implements Service, LocalWorker {
     this.#pulling.wake()
   }
 
-  serves(lane: number): 'ahead' | 'free' | undefined {
-    return this.#lanes.serves(lane)
-  }
-
-  lineOf(definition: KeptDefinition): Line {
-    return this.#capacity.lineOf(definition)
-  }
-
-  room(ref: Line): number {
-    if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return 0
-    const line = this.#capacity.of(ref)
-    if (line.hasBacklog) return 0
-    // If every slot is taken and most of a second's work is in hand, a few more runs gain nothing now, and firing them a few at
-    // a time costs twice as much as firing them together.
-    const free = this.#capacity.free(line)
-    const ahead = this.#capacity.ahead(line)
-    const isWorthwhile = free > 0 || ahead >= this.#capacity.allowedAhead(line) / LEAST_PART_AHEAD
-    return isWorthwhile ? free + ahead : 0
-  }
-
-  get isBacklogged(): boolean {
-    return this.#claiming.hasBacklog
-  }
-
-  isReadyBehind(ref: Line): boolean {
-    const line = this.#capacity.of(ref)
-    if (!this.#claiming.hasBacklog && !line.hasBacklog) return false
-    // With no slot free the worker does not look: other workers may have claimed everything long before one of its runs ends.
-    return this.#capacity.free(line) > 0 || line.slots.perSecond >= BRISK_PER_SECOND
-  }
-
-  pace(ref: Line): number {
-    return this.#capacity.of(ref).slots.perSecond
-  }
-
-  claimed(ref: Line): number {
-    return this.#capacity.of(ref).claimed
-  }
-
-  reserve(ref: Line, wanted: number): Room {
-    if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return NO_ROOM
-    const line = this.#capacity.of(ref)
-    if (line.hasBacklog) return NO_ROOM
-    const free = Math.min(wanted, this.#capacity.free(line))
-    const ahead = Math.min(wanted - free, this.#capacity.ahead(line))
-    line.reserved += free + ahead
-    return { free, ahead }
-  }
-
-  release(ref: Line, count: number): void {
-    const line = this.#capacity.of(ref)
-    line.reserved -= count
-    if ((this.#claiming.hasBacklog || line.hasBacklog) && count > 0) this.#pulling.wake()
-    this.#capacity.forgetIfIdle(line)
-  }
-
-  begin(runs: readonly ReservedWork[]): void {
-    for (const { work, line: ref } of runs) {
-      const line = this.#capacity.of(ref)
-      line.reserved--
-      this.#capacity.takeOn(work, line, 'last')
-    }
-    this.#fillPlaces()
-  }
-
-  putAside(ref: Line): void {
-    this.#capacity.of(ref).hasBacklog = true
-    this.#lanes.forget()
-    this.#pulling.wake()
-  }
-
   /** Called when a target that had no room may have some again. */
   opened({ id }: TargetLine): void {
     const line = this.#capacity.known(id)
@@ -295,10 +215,6 @@ export class Worker implements Service, LocalWorker {
     this.#lanes.forget()
     this.#claiming.hasBacklog = true
     this.#pulling.wake()
-  }
-
-  doubt(): void {
-    this.#returns.doubt()
   }
 
   async #pull(): Promise<number | undefined> {
@@ -339,67 +255,20 @@ export class Worker implements Service, LocalWorker {
   }
 
   async #perform(work: Work, line: WorkLine): Promise<void> {
-    const { clock, executor, logs } = this.#options
+    const { clock, logs } = this.#options
     const attempt = new Attempt(work, clock, logs)
     this.#capacity.attempts.set(work.runId, attempt)
-    const { action } = work.definition
-    const ended = isLarge(action)
-      ? await this.#performLarge(attempt)
-      : await attempt.perform(executor, action)
+    const ended = await this.#performer.perform(attempt)
     this.#capacity.attempts.delete(work.runId)
     this.#claiming.forget(work.runId)
     line.calls?.end(resultOf(work.taskId, ended))
     this.#capacity.ended(line)
-    if (ended && isOwnShortage(ended.outcome)) this.#postpone(work, ended.outcome)
-    else if (ended) this.#settle(attempt, ended)
+    if (ended) this.#performer.settle(attempt, ended)
     this.#freed(line)
   }
 
-  /**
-   * Performs a run whose large action is read only now that it has a slot. If the action cannot be read, the run returns
-   * unchanged.
-   */
-  async #performLarge(attempt: Attempt): Promise<EndedAttempt | undefined> {
-    const { work } = attempt
-    try {
-      const action = await this.#large.read(attempt)
-      if (action || attempt.isOver) return await attempt.perform(this.#options.executor, action)
-      this.#returns.addUnbegun([leaseOf(work)])
-      this.#pulling.wake()
-      return undefined
-    } finally {
-      this.#large.release(work)
-    }
-  }
-
-  #settle(attempt: Attempt, ended: EndedAttempt): void {
-    const { log } = this.#options
-    const judgement = judge(ended, Math.random, uuidv7)
-    this.#writer.add(judgement)
-    const { outcome, work } = ended
-    const level = outcome.kind === 'completed' ? 'debug' : 'info'
-    if (!log.isLevelEnabled(level)) return
-    const error = 'error' in outcome ? outcome.error : undefined
-    const trace = attempt.traceparent.split('-')[1]
-    log[level](
-      {
-        task: work.taskId,
-        run: work.runId,
-        attempt: work.attempt,
-        fence: work.fence,
-        trace,
-        ...(attempt.tracingId === null ? {} : { tracingId: attempt.tracingId }),
-        next: judgement.kind,
-        error,
-      },
-      `attempt ${outcome.kind}`,
-    )
-  }
-
-  /** Returns a run unchanged, for any node to take: nothing was sent, because this node lacked something of its own. */
-  #postpone(work: Work, outcome: Outcome): void {
-    const why = 'error' in outcome ? outcome.error.message : ''
-    this.#options.log.warn({ task: work.taskId, run: work.runId }, `attempt postponed: ${why}`)
+  /** Returns a run unchanged, for any node to take. */
+  #giveBack(work: Work): void {
     this.#returns.addUnbegun([leaseOf(work)])
     this.#pulling.wake()
   }
@@ -449,9 +318,3 @@ export class Worker implements Service, LocalWorker {
 
 /** Picks the fields needed to return a run to its own lane. */
 const leaseOf = ({ runId, fence }: LeasedRun): LeasedRun => ({ runId, fence })
-
-/** Returns what an attempt shows about its target; neutral if no call was made. */
-function resultOf(taskId: string, ended: EndedAttempt | undefined): CallResult {
-  if (!ended || ended.startedAt === null) return { taskId, kind: 'neutral', durationMs: 0 }
-  return callResultOf(taskId, ended.outcome, ended.endedAt - ended.startedAt)
-}

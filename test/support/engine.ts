@@ -55,7 +55,7 @@ export async function anEngine(
   const scheduler = new Scheduler({
     ...parts,
     leases,
-    worker,
+    worker: worker.local,
     carryOut: async () => {},
     blackouts: new BlackoutBook(parts),
     ...{ lookAheadMs: 10_000, lookEveryMs: 1_000, lookRows: 1_000, fireBatch: 1_000, misfireGraceMs: 10_000 },
@@ -63,6 +63,6 @@ export async function anEngine(
   await leases.runOnce()
   worker.start()
   whenDone(() => worker.stop())
-  await eventually(async () => worker.room(LOCAL) > 0)
+  await eventually(async () => worker.local.room(LOCAL) > 0)
   return scheduler
 }
