@@ -4,8 +4,10 @@
  * measures the least that the transaction costs in addition: `begin`, a statement that locks the rows, and `commit`, around the
  * statement as it is. Applying alone would not be cheaper, except for one `case`, because it writes to the same tables.
  */
-import { type DueRow, type Firing, JUST_RUN } from '../src/store/agenda/agenda.ts'
+
+import { type Firing, JUST_RUN } from '../src/store/agenda/fire.ts'
 import { fireWithOverlap } from '../src/store/agenda/fire-with-overlap.ts'
+import type { DueRow } from '../src/store/agenda/look-ahead.ts'
 import { Database } from '../src/store/database/database.ts'
 import { list, sql } from '../src/store/database/sql.ts'
 import { aNode, ownShards, tasksInAgenda } from '../test/support/agenda.ts'

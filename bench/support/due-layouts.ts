@@ -3,7 +3,7 @@
  * hour of wake_at. A unique constraint of a partitioned table must contain what it is partitioned by.
  */
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
-import { lookAhead } from '../../src/store/agenda/agenda.ts'
+import { lookAhead } from '../../src/store/agenda/look-ahead.ts'
 import type { Queryable } from '../../src/store/database/database.ts'
 import { list, type Statement, sql } from '../../src/store/database/sql.ts'
 

@@ -8,7 +8,7 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { originOf } from '../../src/operations/audit-log/record-change.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { insertTasks, type NewTask } from '../../src/store/tasks/tasks.ts'
+import { insertTasks, type NewTask } from '../../src/store/tasks/insert-tasks.ts'
 import { connect } from './postgres.ts'
 
 const BATCH = 10_000

@@ -6,16 +6,8 @@ import { Watch } from '../runtime/watch.ts'
 import { type Ending, endRuns } from '../store/agenda/outcomes.ts'
 import type { Database } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
-import {
-  buryNodes,
-  declareSilentDead,
-  findLostRuns,
-  type LeasedRun,
-  type LostRun,
-  livingNodes,
-  reclaimRuns,
-  unburiedNodes,
-} from '../store/nodes/nodes.ts'
+import { findLostRuns, type LeasedRun, type LostRun, reclaimRuns } from '../store/nodes/leased-runs.ts'
+import { buryNodes, declareSilentDead, livingNodes, unburiedNodes } from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 

@@ -6,7 +6,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { Refusal } from '../core/errors.ts'
 import type { Queryable } from '../store/database/database.ts'
-import { type RememberedAnswer, rememberAnswer, rememberedAnswer } from '../store/tasks/tasks.ts'
+import { type RememberedAnswer, rememberAnswer, rememberedAnswer } from '../store/tasks/answers.ts'
 import type { Context } from './context.ts'
 
 /** A request that may be repeated: its key, and a fingerprint by which a repetition is recognised as the same request. */

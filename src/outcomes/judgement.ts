@@ -4,7 +4,8 @@ import { mayRetry, retryDelay } from '../core/policy/retry-policy.ts'
 import { failedAttempts } from '../core/policy/worker-loss.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import { durationMs, retryPolicyOf } from '../core/task/task.ts'
-import type { Ending, Retry } from '../store/agenda/outcomes.ts'
+import type { Ending } from '../store/agenda/outcomes.ts'
+import type { Retry } from '../store/agenda/retries.ts'
 import type { Work } from '../transport/transport.ts'
 
 /** An attempt that has ended, with its run. */

@@ -1,5 +1,6 @@
 /** Keeps outcomes that PostgreSQL refuses even without their output, until it accepts them. */
-import type { Ending, Retry } from '../store/agenda/outcomes.ts'
+import type { Ending } from '../store/agenda/outcomes.ts'
+import type { Retry } from '../store/agenda/retries.ts'
 
 /** Code of an outcome whose output or error could not be stored. */
 const UNSTORABLE = 'unstorable_outcome'

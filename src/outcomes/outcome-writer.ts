@@ -13,9 +13,8 @@ import {
   isPlain,
   outcomeText,
   type PlainEnding,
-  type Retry,
-  retryRuns,
 } from '../store/agenda/outcomes.ts'
+import { type Retry, retryRuns } from '../store/agenda/retries.ts'
 import { countWithin } from '../store/database/by-bytes.ts'
 import { type Database, isMissingPartition, isRefused } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'

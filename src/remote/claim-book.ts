@@ -7,6 +7,7 @@
 import { Refusal } from '../core/errors.ts'
 import type { Claim, ClaimedRun } from '../core/run/claim.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
+import { runsLeasedTo } from '../store/nodes/remote-runs.ts'
 import {
   closeClaim,
   type LatestClaim,
@@ -14,7 +15,6 @@ import {
   latestClaims,
   lockClaims,
   rememberClaim,
-  runsLeasedTo,
 } from '../store/nodes/remote-workers.ts'
 import type { RemoteWorker } from '../transport/remote-workers.ts'
 import type { WaitingClaim } from './waiting-claim.ts'

@@ -1,7 +1,7 @@
 /** The runs leased to a remote worker. It can change only these, and only with the fence of the lease. */
 import type { ClaimedRun } from '../core/run/claim.ts'
 import type { Queryable } from '../store/database/database.ts'
-import { type LeasedRunRow, runsLeasedTo } from '../store/nodes/remote-workers.ts'
+import { type LeasedRunRow, runsLeasedTo } from '../store/nodes/remote-runs.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { RemoteLease, RemoteWorker } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'

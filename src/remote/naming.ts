@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { growingCache } from '../runtime/growing-cache.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { nameRuns } from '../store/nodes/named-runs.ts'
-import type { LeasedRunRow } from '../store/nodes/remote-workers.ts'
+import type { LeasedRunRow } from '../store/nodes/remote-runs.ts'
 
 /** Maximum number of runs whose last recording is cached; others are recorded once more. */
 const MAX_KNOWN = 100_000

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AttemptError, Outcome } from '../core/run/outcome.ts'
 import { keptText } from '../core/values/kept-text.ts'
-import type { StoredAttempt } from '../store/nodes/remote-workers.ts'
+import type { StoredAttempt } from '../store/nodes/remote-runs.ts'
 import type { RemoteReport } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'
 

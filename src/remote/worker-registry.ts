@@ -4,7 +4,9 @@ import { uuidv7 } from '../core/ids.ts'
 import { withCommands } from '../core/run/own-labels.ts'
 import { CallerMemory } from '../operations/access/caller-memory.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
-import { declareDead, handBackRuns } from '../store/nodes/nodes.ts'
+import { handBackRuns } from '../store/nodes/leased-runs.ts'
+import { declareDead } from '../store/nodes/nodes.ts'
+import { runsLeasedTo } from '../store/nodes/remote-runs.ts'
 import {
   changeOffer,
   findRemoteWorker,
@@ -12,7 +14,6 @@ import {
   latestClaim,
   lockClaims,
   type RemoteWorkerRow,
-  runsLeasedTo,
 } from '../store/nodes/remote-workers.ts'
 import type { Introduction, RemoteWorker, Welcome } from '../transport/remote-workers.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'

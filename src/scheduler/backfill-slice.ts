@@ -6,13 +6,8 @@ import { catchUpLaneOf, laneOf } from '../core/run/lane.ts'
 import { type KeptDefinition, planOf } from '../core/task/task.ts'
 import { rateGapMs } from '../core/values/rate.ts'
 import { inTurns } from '../runtime/turns.ts'
-import {
-  type BackfillProgress,
-  type BackfillRun,
-  insertBackfillRuns,
-  type LockedBackfill,
-  unfilled,
-} from '../store/backfills/backfills.ts'
+import { type BackfillRun, insertBackfillRuns, unfilled } from '../store/backfills/backfill-runs.ts'
+import type { BackfillProgress, LockedBackfill } from '../store/backfills/backfills.ts'
 import type { Queryable } from '../store/database/database.ts'
 import type { DueHint } from '../transport/wake-ups.ts'
 

@@ -1,10 +1,10 @@
 import { LoopService } from '../runtime/loop-service.ts'
+import { liveRuns } from '../store/backfills/backfill-runs.ts'
 import {
   type BackfillProgress,
   endBackfill,
   findBackfills,
   type LockedBackfill,
-  liveRuns,
   lockBackfill,
   saveBackfill,
 } from '../store/backfills/backfills.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DueRow } from '../store/agenda/agenda.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 import { crowdsIn, fullShards } from './crowds.ts'
 
 const LIMIT = 10

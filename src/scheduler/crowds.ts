@@ -3,7 +3,7 @@
  * many runs of one task, of one queue, or at the full hour. Rows due after that instant must not wait until the whole crowd has
  * been read, so they are read separately.
  */
-import type { DueRow } from '../store/agenda/agenda.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 
 /** A shard that had at least as many rows as the read allowed. */
 export interface FullShard {

@@ -4,7 +4,8 @@ import { CronStepper } from '../core/schedule/cron-stepper.ts'
 import { dueAt, MAX_COUNTED } from '../core/schedule/occurrences.ts'
 import { TASK_DEFAULTS } from '../core/task/field-list.ts'
 import { MAX_QUEUED, planOf, type TaskDefinition } from '../core/task/task.ts'
-import { type DueRow, JUST_RUN } from '../store/agenda/agenda.ts'
+import { JUST_RUN } from '../store/agenda/fire.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 import { type DueCase, decide } from './decide.ts'
 
 const NOON = Date.UTC(2026, 10, 16, 12)

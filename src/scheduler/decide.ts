@@ -18,14 +18,9 @@ import {
 import type { Plan } from '../core/schedule/schedule.ts'
 import { type KeptDefinition, MAX_QUEUED, planOf, queuedAtMost } from '../core/task/task.ts'
 import { atOnce, type Steps } from '../core/values/steps.ts'
-import {
-  type Decision,
-  type DueRow,
-  JUST_RUN,
-  type OverlapDecision,
-  type Skip,
-} from '../store/agenda/agenda.ts'
 import type { CatchUpDecision } from '../store/agenda/catch-up.ts'
+import { type Decision, JUST_RUN, type OverlapDecision, type Skip } from '../store/agenda/fire.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 import type { Blackouts } from './blackout-book.ts'
 
 /** A due row and everything that the decision about it depends on. */

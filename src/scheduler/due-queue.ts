@@ -1,7 +1,7 @@
 import type { KeptDefinition } from '../core/task/task.ts'
 import { FairQueue } from '../runtime/fair-queue.ts'
 import { Heap } from '../runtime/heap.ts'
-import type { DueRow } from '../store/agenda/agenda.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 import { type Line, LOCAL } from '../transport/local-worker.ts'
 
 /** A row that comes due, with the definition of its task. */

@@ -1,5 +1,5 @@
 import { LoopService } from '../runtime/loop-service.ts'
-import type { DueRow } from '../store/agenda/agenda.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 import type { Database } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
 import type { Logger } from '../telemetry/logger.ts'

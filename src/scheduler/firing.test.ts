@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
-import { JUST_RUN } from '../store/agenda/agenda.ts'
+import { JUST_RUN } from '../store/agenda/fire.ts'
 import { type Decided, followerOf, grouped, type Rooms, withRoom } from './firing.ts'
 
 const definition = aDefinition()

@@ -1,8 +1,9 @@
 /** Plans the firing of due rows: which of them get the available room, and what follows from a fire that was granted. */
 import { durationMs } from '../core/task/task.ts'
-import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda/agenda.ts'
 import type { QueueTimeout } from '../store/agenda/expiry.ts'
+import { type Decision, type Firing, JUST_RUN } from '../store/agenda/fire.ts'
 import type { HeldRow } from '../store/agenda/fire-with-overlap.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 import { type Line, LOCAL, type LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Due } from './due-queue.ts'

@@ -1,4 +1,4 @@
-import type { DueRow } from '../store/agenda/agenda.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 
 /** The part of a row that distinguishes one state of a run from a later one: every change of a run raises its fence. */
 type Seen = Pick<DueRow, 'runId' | 'taskId' | 'fence'>

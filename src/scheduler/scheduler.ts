@@ -6,8 +6,8 @@
 
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import type { FireResult } from '../store/agenda/agenda.ts'
 import { setQueueTimeouts } from '../store/agenda/expiry.ts'
+import type { FireResult } from '../store/agenda/fire.ts'
 import type { HeldRow, OverlapFireResult } from '../store/agenda/fire-with-overlap.ts'
 import { mayHaveBeenCarriedOut } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'

@@ -1,12 +1,8 @@
 /** Fires rows with the cheapest statement that suits them. */
-import {
-  type FireResult,
-  fire,
-  firePlain,
-  fireRecurring,
-  ONE_ROW_AN_OCCURRENCE,
-} from '../store/agenda/agenda.ts'
+
 import { replaceMissed } from '../store/agenda/catch-up.ts'
+import { type FireResult, fire } from '../store/agenda/fire.ts'
+import { firePlain, fireRecurring, ONE_ROW_AN_OCCURRENCE } from '../store/agenda/fire-plain.ts'
 import { fireWithOverlap, type OverlapFireResult } from '../store/agenda/fire-with-overlap.ts'
 import { type Database, violatedConstraint } from '../store/database/database.ts'
 import type { LocalWorker } from '../transport/local-worker.ts'

@@ -1,6 +1,6 @@
 import { uuidv7 } from '../core/ids.ts'
 import { LoopService } from '../runtime/loop-service.ts'
-import type { DueRow } from '../store/agenda/agenda.ts'
+import type { DueRow } from '../store/agenda/look-ahead.ts'
 import { activeBefore, type HeldRun, tellBefore } from '../store/agenda/superseding.ts'
 import type { Database } from '../store/database/database.ts'
 import { withDeadlockRetry } from '../store/database/retry-on-deadlock.ts'

@@ -16,7 +16,7 @@ import {
   type LeasedRun,
   leasedRuns,
   reclaimRuns,
-} from '../store/nodes/nodes.ts'
+} from '../store/nodes/leased-runs.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { SideLaneRegistry } from '../transport/lane-registry.ts'
 import type { Work } from '../transport/transport.ts'

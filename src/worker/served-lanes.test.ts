@@ -4,9 +4,9 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { gatesOf } from '../../test/support/limits.ts'
 import { DEFAULT_LANES } from '../core/run/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
-import { firePlain } from '../store/agenda/agenda.ts'
-import { handBackRuns } from '../store/nodes/nodes.ts'
-import { setQueueLimit } from '../store/queues/gates.ts'
+import { firePlain } from '../store/agenda/fire-plain.ts'
+import { handBackRuns } from '../store/nodes/leased-runs.ts'
+import { setQueueLimit } from '../store/queues/queue-limits.ts'
 import { ServedLanes } from './served-lanes.ts'
 
 const { db } = await createTestDatabase()

@@ -1,8 +1,10 @@
 import type { Standing } from '../core/run/claim.ts'
 import type { Database } from '../store/database/database.ts'
-import { countRunning, limitedGates, type Offer, waitingLanes } from '../store/queues/gates.ts'
+import { limitedGates } from '../store/queues/gates.ts'
 import { countRunningOfProjects } from '../store/queues/project-gates.ts'
+import { countRunning } from '../store/queues/queue-limits.ts'
 import { servedLanes } from '../store/queues/queues.ts'
+import { type Offer, waitingLanes } from '../store/queues/waiting-lanes.ts'
 import { type Line, LOCAL, PROGRAMS } from '../transport/local-worker.ts'
 
 /** A new lane, or a change to a queue whose announcement was lost, is noticed within this time. */

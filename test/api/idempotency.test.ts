@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
-import { deleteOldAnswers } from '../../src/store/tasks/tasks.ts'
+import { deleteOldAnswers } from '../../src/store/tasks/answers.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'

@@ -4,7 +4,9 @@
  */
 import { afterAll, expect, test } from 'vitest'
 import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/values/default-project.ts'
-import * as audit from '../../src/store/audit/audit.ts'
+import { auditSlice, lockStalled, withoutNextRow } from '../../src/store/audit/audit.ts'
+import { listFindings } from '../../src/store/audit/findings.ts'
+import { ALL_SHARDS, strandedRows } from '../../src/store/audit/stranded-rows.ts'
 import { Database } from '../../src/store/database/database.ts'
 import { type Statement, sql } from '../../src/store/database/sql.ts'
 import { lookForLostLanes } from '../../src/store/queues/lost-lanes.ts'
@@ -70,24 +72,24 @@ async function expectAllByIndex(ids: readonly string[]) {
   const [taskId = ''] = ids
   const at = Date.now() - DAY_MS
   // One-offs lie between the tasks of a slice, so twice as many rows of the agenda do.
-  await expectByIndex('a slice', audit.auditSlice({ after: null, limit: SLICE }), 6 * SLICE, 'engine')
+  await expectByIndex('a slice', auditSlice({ after: null, limit: SLICE }), 6 * SLICE, 'engine')
   await expectByIndex(
     'the next slice',
-    audit.auditSlice({ after: ids.at(-1) ?? null, limit: SLICE }),
+    auditSlice({ after: ids.at(-1) ?? null, limit: SLICE }),
     6 * SLICE,
     'engine',
   )
-  await expectByIndex('those that are unsure', audit.withoutNextRow(ids), 2 * ids.length, 'engine')
-  const look = audit.strandedRows({ positions: audit.ALL_SHARDS, olderThanMs: 60_000, maxPerShard: 50 })
+  await expectByIndex('those that are unsure', withoutNextRow(ids), 2 * ids.length, 'engine')
+  const look = strandedRows({ positions: ALL_SHARDS, olderThanMs: 60_000, maxPerShard: 50 })
   await expectByIndex('live rows', look, 64 * 50 * 3, 'engine')
   const slice = { after: null, limit: SLICE }
   await expectByIndex('queues of tasks', renewQueuesOfTasks(slice), 2 * SLICE, 'engine')
   await expectByIndex('queues of live rows', renewQueuesOfRuns(slice), 2 * SLICE, 'engine')
   await expectByIndex('lost lanes', lookForLostLanes({ after: -1, limit: SLICE }), 10, 'engine')
-  await expectByIndex('a stalled task', audit.lockStalled(taskId), 40, 'engine')
+  await expectByIndex('a stalled task', lockStalled(taskId), 40, 'engine')
   await expectByIndex(
     'findings',
-    audit.listFindings({ projectId, taskId: null, before: null, limit: 50 }),
+    listFindings({ projectId, taskId: null, before: null, limit: 50 }),
     100,
     'lists',
   )

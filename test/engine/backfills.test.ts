@@ -8,14 +8,13 @@ import { BEHIND_ON_TIME } from '../../src/core/policy/backfill.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Backfiller } from '../../src/scheduler/backfiller.ts'
 import { readCatchUp } from '../../src/store/agenda/catch-up.ts'
+import { liveRuns, unfilled } from '../../src/store/backfills/backfill-runs.ts'
 import {
   deleteOldBackfills,
   findBackfills,
   insertBackfill,
-  liveRuns,
   lockBackfill,
   type NewBackfill,
-  unfilled,
 } from '../../src/store/backfills/backfills.ts'
 import type { Database, Queryable } from '../../src/store/database/database.ts'
 import { list, type Statement, sql } from '../../src/store/database/sql.ts'

@@ -4,7 +4,7 @@
  */
 import { afterAll, expect, test } from 'vitest'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
-import { lookAhead } from '../../src/store/agenda/agenda.ts'
+import { lookAhead } from '../../src/store/agenda/look-ahead.ts'
 import { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -1,18 +1,15 @@
 /** Whoever no longer holds what it believes to hold changes nothing: one test for each statement that writes. */
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import {
-  type DueRow,
-  type FireRequest,
-  fire,
-  firePlain,
-  fireRecurring,
-  JUST_RUN,
-} from '../../src/store/agenda/agenda.ts'
-import { endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
+import { type FireRequest, fire, JUST_RUN } from '../../src/store/agenda/fire.ts'
+import { firePlain, fireRecurring } from '../../src/store/agenda/fire-plain.ts'
+import type { DueRow } from '../../src/store/agenda/look-ahead.ts'
+import { endPlainRuns, endRuns } from '../../src/store/agenda/outcomes.ts'
+import { retryRuns } from '../../src/store/agenda/retries.ts'
 import { takeShards } from '../../src/store/agenda/shards.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { declareDead, handBackRuns, reclaimRuns } from '../../src/store/nodes/nodes.ts'
+import { handBackRuns, reclaimRuns } from '../../src/store/nodes/leased-runs.ts'
+import { declareDead } from '../../src/store/nodes/nodes.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { aNode, completed, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'

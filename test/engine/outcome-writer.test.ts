@@ -1,7 +1,8 @@
 /** Outcomes are written in batches, two at a time when there are many, and each until it is written. */
 import { expect, test } from 'vitest'
 import { OutcomeWriter } from '../../src/outcomes/outcome-writer.ts'
-import { firePlain, lookAhead } from '../../src/store/agenda/agenda.ts'
+import { firePlain } from '../../src/store/agenda/fire-plain.ts'
+import { lookAhead } from '../../src/store/agenda/look-ahead.ts'
 import { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'

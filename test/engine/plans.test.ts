@@ -9,25 +9,22 @@ import { afterAll, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { laneOf } from '../../src/core/run/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
-import {
-  type DueRow,
-  fire,
-  firePlain,
-  fireRecurring,
-  JUST_RUN,
-  lookAhead,
-} from '../../src/store/agenda/agenda.ts'
 import { catchUpStarts, postponeCatchUp, readCatchUp } from '../../src/store/agenda/catch-up.ts'
 import { endExpired, expiredQueueTimeouts, setQueueTimeouts } from '../../src/store/agenda/expiry.ts'
+import { fire, JUST_RUN } from '../../src/store/agenda/fire.ts'
+import { firePlain, fireRecurring } from '../../src/store/agenda/fire-plain.ts'
 import { fireWithOverlap } from '../../src/store/agenda/fire-with-overlap.ts'
-import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
+import { type DueRow, lookAhead } from '../../src/store/agenda/look-ahead.ts'
+import { cancelledAmong, endPlainRuns, endRuns } from '../../src/store/agenda/outcomes.ts'
+import { retryRuns } from '../../src/store/agenda/retries.ts'
 import { tellBefore } from '../../src/store/agenda/superseding.ts'
 import { Database, type Queryable } from '../../src/store/database/database.ts'
 import { type Statement, sql } from '../../src/store/database/sql.ts'
-import { handBackRuns, reclaimRuns } from '../../src/store/nodes/nodes.ts'
-import { runsLeasedTo, storedAmong, workOfRemotes } from '../../src/store/nodes/remote-workers.ts'
-import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/queues/gates.ts'
+import { handBackRuns, reclaimRuns } from '../../src/store/nodes/leased-runs.ts'
+import { runsLeasedTo, storedAmong, workOfRemotes } from '../../src/store/nodes/remote-runs.ts'
+import { countRunning, setQueueLimit } from '../../src/store/queues/queue-limits.ts'
 import { registerLanes } from '../../src/store/queues/queues.ts'
+import { waitingLanes } from '../../src/store/queues/waiting-lanes.ts'
 import { takeGated, takeReady } from '../../src/store/ready/take.ts'
 import { readDefinitions } from '../../src/store/tasks/read-definitions.ts'
 import { aDefinition, aNode, ownShards } from '../support/agenda.ts'

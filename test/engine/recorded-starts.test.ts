@@ -4,13 +4,8 @@ import { expect, test } from 'vitest'
 import { Reaper } from '../../src/liveness/reaper.ts'
 import { OutcomeWriter } from '../../src/outcomes/outcome-writer.ts'
 import type { Assurance, Step } from '../../src/runtime/clock.ts'
-import {
-  type Ending,
-  endPlainRuns,
-  endRuns,
-  type PlainEnding,
-  retryRuns,
-} from '../../src/store/agenda/outcomes.ts'
+import { type Ending, endPlainRuns, endRuns, type PlainEnding } from '../../src/store/agenda/outcomes.ts'
+import { retryRuns } from '../../src/store/agenda/retries.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'

@@ -5,12 +5,12 @@ import { TASK_DEFAULTS } from '../../src/core/task/field-list.ts'
 import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { originOf } from '../../src/operations/audit-log/record-change.ts'
-import type { DueRow } from '../../src/store/agenda/agenda.ts'
+import type { DueRow } from '../../src/store/agenda/look-ahead.ts'
 import type { Ending } from '../../src/store/agenda/outcomes.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { insertNode } from '../../src/store/nodes/nodes.ts'
-import { insertTasks, type NewTask } from '../../src/store/tasks/tasks.ts'
+import { insertTasks, type NewTask } from '../../src/store/tasks/insert-tasks.ts'
 
 export function aDefinition(changes: Partial<TaskDefinition> = {}): TaskDefinition {
   return {

@@ -9,7 +9,7 @@ import {
   type LeasedSubscription,
   leaseSubscriptions,
   unleasedSubscriptions,
-} from '../../store/events/subscriptions.ts'
+} from '../../store/events/deliveries.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { HistoryTail } from '../history-tail.ts'
 import { Delivery } from './delivery.ts'

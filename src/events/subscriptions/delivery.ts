@@ -30,14 +30,14 @@ import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Database } from '../../store/database/database.ts'
 import {
-  type DeliveryGap,
   type DeliveryProgress,
   type DeliverySettings,
   type LeasedSubscription,
   releaseSubscription,
   saveDelivered,
   saveFailed,
-} from '../../store/events/subscriptions.ts'
+} from '../../store/events/deliveries.ts'
+import type { DeliveryGap } from '../../store/events/subscriptions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { HistoryPage, HistoryTail } from '../history-tail.ts'
 import { backoffMs } from './backoff.ts'

@@ -12,7 +12,8 @@ import {
 } from '../../outgoing/http-client.ts'
 import { parseRetryAfter } from '../../outgoing/retry-after.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
-import type { DeliverySettings, SubscriptionRow } from '../../store/events/subscriptions.ts'
+import type { DeliverySettings } from '../../store/events/deliveries.ts'
+import type { SubscriptionRow } from '../../store/events/subscriptions.ts'
 
 /** Why a message was not delivered. */
 export interface Undelivered {

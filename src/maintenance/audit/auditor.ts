@@ -1,6 +1,15 @@
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { LoopService } from '../../runtime/loop-service.ts'
-import * as audit from '../../store/audit/audit.ts'
+import {
+  type AuditProgress,
+  auditSlice,
+  endAuditRound,
+  holdAudit,
+  nextAuditPass,
+  saveAudit,
+  withoutNextRow,
+} from '../../store/audit/audit.ts'
+import { noteUnrepaired } from '../../store/audit/findings.ts'
 import type { Database, Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Putting } from '../../transport/transport.ts'
@@ -55,7 +64,7 @@ export class Auditor extends LoopService {
   async runOnce(): Promise<number> {
     const { db } = this.#options
     const stalled = await db.transaction(async (tx) => {
-      const [progress] = await tx.run(audit.holdAudit())
+      const [progress] = await tx.run(holdAudit())
       return progress ? this.#walk(tx, progress) : null
     })
     for (const taskId of stalled?.tasks ?? []) await this.#putBack(taskId)
@@ -65,32 +74,30 @@ export class Auditor extends LoopService {
     }
     for (const taskId of await this.#oneOffs.runOnce()) await this.#putBack(taskId)
     await this.#queueUse.runOnce()
-    const [next] = await db.run(audit.nextAuditPass())
+    const [next] = await db.run(nextAuditPass())
     return next?.inMs ?? ASK_EVERY_MS
   }
 
   /** Walks one slice further; returns the tasks in it that have no next row. */
-  async #walk(tx: Queryable, progress: audit.AuditProgress): Promise<{ tasks: string[]; isFirst: boolean }> {
+  async #walk(tx: Queryable, progress: AuditProgress): Promise<{ tasks: string[]; isFirst: boolean }> {
     const { walkedTo, roundTasks, beganAt, now, tasks: walked } = progress
-    const [slice] = await tx.run(audit.auditSlice({ after: walkedTo, limit: SLICE_TASKS }))
+    const [slice] = await tx.run(auditSlice({ after: walkedTo, limit: SLICE_TASKS }))
     const { examined = 0, last = null, unsure = [] } = slice ?? {}
-    const found = unsure.length === 0 ? [] : (await tx.run(audit.withoutNextRow(unsure))).map(({ id }) => id)
+    const found = unsure.length === 0 ? [] : (await tx.run(withoutNextRow(unsure))).map(({ id }) => id)
     const tasks = found.slice(0, MAX_REPAIRS)
     const isFirst = walkedTo === null
     if (found.length > tasks.length) {
-      await tx.run(
-        audit.saveAudit({ walkedTo: tasks.at(-1) as string, tasks: 0, pauseMs: SHORTEST_PAUSE_MS }),
-      )
+      await tx.run(saveAudit({ walkedTo: tasks.at(-1) as string, tasks: 0, pauseMs: SHORTEST_PAUSE_MS }))
     } else if (examined < SLICE_TASKS || last === null) {
       const pauseMs = Math.max(SHORTEST_PAUSE_MS, Math.min(ROUND_MS / 2, beganAt + ROUND_MS - now))
-      await tx.run(audit.endAuditRound({ tasks: examined, pauseMs }))
+      await tx.run(endAuditRound({ tasks: examined, pauseMs }))
     } else {
       const slices = Math.max(
         1,
         Math.ceil((roundTasks ?? 0) / SLICE_TASKS),
         Math.ceil(walked / SLICE_TASKS) + 1,
       )
-      await tx.run(audit.saveAudit({ walkedTo: last, tasks: examined, pauseMs: ROUND_MS / 2 / slices }))
+      await tx.run(saveAudit({ walkedTo: last, tasks: examined, pauseMs: ROUND_MS / 2 / slices }))
     }
     return { tasks, isFirst }
   }
@@ -116,7 +123,7 @@ export class Auditor extends LoopService {
         0,
         MAX_DETAIL,
       )
-      await db.run(audit.noteUnrepaired({ id: uuidv7(), taskId, detail }))
+      await db.run(noteUnrepaired({ id: uuidv7(), taskId, detail }))
     }
   }
 }

@@ -1,7 +1,8 @@
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf } from '../../core/task/task.ts'
-import * as audit from '../../store/audit/audit.ts'
+import { insertFindings } from '../../store/audit/findings.ts'
+import { clearSkip, type DutyLook, dutyLost, withoutDuty } from '../../store/audit/lost-duties.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { insertDuty } from '../../store/tasks/duties.ts'
 import { lockTaskRow } from '../../store/tasks/locked-task.ts'
@@ -26,9 +27,7 @@ export class LostDuties {
   async runOnce(): Promise<void> {
     let after: string | null = null
     for (let slice = 0; slice < MAX_SLICES; slice++) {
-      const [look]: audit.DutyLook[] = await this.#options.db.run(
-        audit.withoutDuty({ after, limit: SLICE_TASKS }),
-      )
+      const [look]: DutyLook[] = await this.#options.db.run(withoutDuty({ after, limit: SLICE_TASKS }))
       for (const taskId of look?.tasks ?? []) await this.#putBack(taskId)
       if (!look?.last) return
       after = look.last
@@ -57,7 +56,7 @@ export class LostDuties {
 /** Restores the row that ends a pause or skips occurrences; if it is overdue it is handled at once. */
 async function putDutyBack(tx: Queryable, taskId: string): Promise<{ kind: string; at: number } | null> {
   await tx.run(lockTaskRow(taskId))
-  const [task] = await tx.run(audit.dutyLost(taskId))
+  const [task] = await tx.run(dutyLost(taskId))
   if (!task) return null
   const { projectId, version, definition, resumeAt, skipUntil, skippedTo, createdAt, kind } = task
   // A chain's occurrences follow no clock: the last that was to be skipped stands for those before it.
@@ -68,13 +67,13 @@ async function putDutyBack(tx: Queryable, taskId: string): Promise<{ kind: strin
         ? skipUntil
         : nextOccurrence(planOf(definition), skippedTo ?? createdAt)
   if (at === null || (skipUntil !== null && kind === 'skip' && at > skipUntil)) {
-    await tx.run(audit.clearSkip(taskId))
+    await tx.run(clearSkip(taskId))
     return null
   }
   await tx.run(insertDuty({ runId: uuidv7(), taskId, projectId, shard: shardOf(taskId), at, version, kind }))
   const what = kind === 'resume' ? 'ends the pause of the task' : 'skips occurrences of the task'
   const detail = `The row that ${what} was missing and was restored for ${new Date(at).toISOString()}.`
   const found = { id: uuidv7(), projectId, taskId, runId: null, isRepaired: true, missed: 0, detail }
-  await tx.run(audit.insertFindings([{ ...found, kind: `${kind}_row_lost` as const }]))
+  await tx.run(insertFindings([{ ...found, kind: `${kind}_row_lost` as const }]))
   return { kind, at }
 }

@@ -8,7 +8,8 @@ import { delayMs, jitterOf, MAX_COUNTED } from '../../core/schedule/occurrences.
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import { insertCatchUpRuns } from '../../store/agenda/catch-up.ts'
-import * as audit from '../../store/audit/audit.ts'
+import { lockStalled, type StalledTask, settleTask, withoutNextRow } from '../../store/audit/audit.ts'
+import { insertFindings } from '../../store/audit/findings.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { historyBeginOf } from '../../store/history/run-search.ts'
 import { insertNext, latestOccurrence } from '../../store/tasks/next-row.ts'
@@ -23,8 +24,8 @@ export interface PutBack {
 
 /** Must run in one transaction: locks the task as for an edit, examines it again, and writes its next row. */
 export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | null> {
-  const [task] = await tx.run(audit.lockStalled(taskId))
-  const [still] = task ? await tx.run(audit.withoutNextRow([taskId])) : []
+  const [task] = await tx.run(lockStalled(taskId))
+  const [still] = task ? await tx.run(withoutNextRow([taskId])) : []
   if (!task || !still) return null
   const [latest] = await tx.run(latestOccurrence(taskId))
   // Asked last: what is deleted from history meanwhile is known to be gone.
@@ -33,26 +34,26 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
   const historyFrom = begin?.at ?? Number.NEGATIVE_INFINITY
   const remedy = await inTurns(remedySteps({ ...task, latest: latest?.until ?? null, ordinal, historyFrom }))
   if (remedy.kind === 'settle') {
-    await tx.run(audit.settleTask(taskId, ordinal))
+    await tx.run(settleTask(taskId, ordinal))
     return null
   }
   const found = { id: uuidv7(), projectId: task.projectId, taskId, kind: kindOf(task.definition) }
   if (remedy.kind === 'unknown') {
-    await tx.run(audit.settleTask(taskId, ordinal))
+    await tx.run(settleTask(taskId, ordinal))
     const detail =
       'The task has no next occurrence scheduled, and the history that would show whether it needs one was deleted.'
-    await tx.run(audit.insertFindings([{ ...found, runId: null, isRepaired: false, missed: 0, detail }]))
+    await tx.run(insertFindings([{ ...found, runId: null, isRepaired: false, missed: 0, detail }]))
     return { at: null, missed: 0 }
   }
   const runId = await goOn(tx, { task, ordinal, remedy })
   const missed = remedy.lost?.count ?? (remedy.lost ? MAX_COUNTED : 0)
   const detail = detailOf(remedy, task.definition, missed)
-  await tx.run(audit.insertFindings([{ ...found, runId, isRepaired: true, missed, detail }]))
+  await tx.run(insertFindings([{ ...found, runId, isRepaired: true, missed, detail }]))
   return { at: remedy.catchUp[0]?.wakeAt ?? remedy.at, missed }
 }
 
 interface GoingOn {
-  readonly task: audit.StalledTask
+  readonly task: StalledTask
   readonly ordinal: number
   readonly remedy: GoOn
 }

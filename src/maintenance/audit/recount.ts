@@ -6,8 +6,8 @@
 
 import { uuidv7 } from '../../core/ids.ts'
 import { DAY_MS, MINUTE_MS } from '../../core/values/time-units.ts'
-import { type Finding, insertFindings } from '../../store/audit/audit.ts'
 import { holdWalk, saveWalk } from '../../store/audit/audit-walks.ts'
+import { type Finding, insertFindings } from '../../store/audit/findings.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { historyBegin } from '../../store/history/run-search.ts'
 import { groupRuns, saveTallies, type Tally, talliesBetween, talliesOf } from '../../store/history/tally.ts'

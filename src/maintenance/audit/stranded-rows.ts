@@ -1,6 +1,13 @@
 import { uuidv7 } from '../../core/ids.ts'
 import type { FindingKind } from '../../core/ledger/finding.ts'
-import * as audit from '../../store/audit/audit.ts'
+import { type Finding, insertFindings } from '../../store/audit/findings.ts'
+import {
+  ALL_SHARDS,
+  type ShardPosition,
+  type StrandedRow,
+  strandedRows,
+  unburyNodes,
+} from '../../store/audit/stranded-rows.ts'
 import type { Database } from '../../store/database/database.ts'
 import { SetAside } from '../../store/database/set-aside.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -21,27 +28,27 @@ export interface StrandedRowsOptions {
 /** Finds rows that were due long ago and that no component will handle, and hands them to the component responsible. */
 export class StrandedRows {
   readonly #options: StrandedRowsOptions
-  readonly #aside: SetAside<audit.StrandedRow>
-  #positions: readonly audit.ShardPosition[] = audit.ALL_SHARDS
+  readonly #aside: SetAside<StrandedRow>
+  #positions: readonly ShardPosition[] = ALL_SHARDS
 
   constructor(options: StrandedRowsOptions) {
     this.#options = options
     const { db, log } = options
-    const subjectOf = ({ runId, taskId }: audit.StrandedRow) => ({ id: runId, runId, taskId })
+    const subjectOf = ({ runId, taskId }: StrandedRow) => ({ id: runId, runId, taskId })
     this.#aside = new SetAside({ operation: 'audit', db, log, subjectOf })
   }
 
   async runOnce(): Promise<void> {
     const { db, log, wakeUps } = this.#options
     const [look] = await db.run(
-      audit.strandedRows({
+      strandedRows({
         positions: this.#positions,
         olderThanMs: STRANDED_AFTER_MS,
         maxPerShard: STRANDED_PER_SHARD,
       }),
     )
     const { rows = [], positions = [] } = look ?? {}
-    this.#positions = audit.ALL_SHARDS.map(({ shard }) => {
+    this.#positions = ALL_SHARDS.map(({ shard }) => {
       const full = positions.find((position) => position.shard === shard)
       return { shard, from: full?.from ?? null }
     })
@@ -49,9 +56,7 @@ export class StrandedRows {
     const running = rows.filter(({ state }) => state === 'running')
     const requeued = await this.#requeue(pending)
     const nodes = [...new Set(running.flatMap(({ workerId }) => workerId ?? []))]
-    const unburied = new Set(
-      nodes.length === 0 ? [] : (await db.run(audit.unburyNodes(nodes))).map(({ id }) => id),
-    )
+    const unburied = new Set(nodes.length === 0 ? [] : (await db.run(unburyNodes(nodes))).map(({ id }) => id))
     const findings = [
       ...requeued
         .filter(({ wasRefused }) => !wasRefused)
@@ -68,14 +73,14 @@ export class StrandedRows {
     ]
     if (requeued.length > 0) wakeUps.announceReady()
     if (findings.length === 0) return
-    await db.run(audit.insertFindings(findings))
+    await db.run(insertFindings(findings))
     log.warn({ runs: findings.map(({ runId }) => runId) }, 'stranded runs were found')
   }
 
   /** Puts runs into `ready` again. A run that was removed because it cannot be claimed is not a finding: it is tried once more. */
   async #requeue(
-    pending: readonly audit.StrandedRow[],
-  ): Promise<readonly (audit.StrandedRow & { wasRefused: boolean })[]> {
+    pending: readonly StrandedRow[],
+  ): Promise<readonly (StrandedRow & { wasRefused: boolean })[]> {
     if (pending.length === 0) return []
     const queued = new Map<string, boolean>()
     await this.#aside.each(pending, async (part) => {
@@ -90,7 +95,7 @@ export class StrandedRows {
   }
 }
 
-const finding = (row: audit.StrandedRow, kind: FindingKind, detail: string): audit.Finding => ({
+const finding = (row: StrandedRow, kind: FindingKind, detail: string): Finding => ({
   id: uuidv7(),
   projectId: row.projectId,
   taskId: row.taskId,

@@ -15,7 +15,16 @@ import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
-import * as backfills from '../../store/backfills/backfills.ts'
+import { cancelBackfillRuns, completionsKept, unfilled } from '../../store/backfills/backfill-runs.ts'
+import {
+  type BackfillCounts,
+  type BackfillRow,
+  cancelBackfills,
+  findBackfills,
+  insertBackfill,
+  type NewBackfill,
+  runningBackfill,
+} from '../../store/backfills/backfills.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { lockRuns } from '../../store/tasks/cancel.ts'
 import { lockTask } from '../../store/tasks/locked-task.ts'
@@ -86,7 +95,7 @@ export function backfillTask(context: Context, wanted: WantedBackfill): Promise<
       const task = await lockLiving(tx, context, taskId)
       if (task.version !== counted) throw changedMeanwhile(task.version)
       await refuseMissingFiles(tx, projectId, task.definition.action)
-      const asked: backfills.NewBackfill = {
+      const asked: NewBackfill = {
         ...rangeOf(input),
         id: uuidv7(),
         taskId,
@@ -101,9 +110,9 @@ export function backfillTask(context: Context, wanted: WantedBackfill): Promise<
         madeBy: by,
         reason: input.reason ?? null,
       }
-      const [stored] = await tx.run(backfills.insertBackfill(asked))
-      if (!stored) throw backfillActive((await tx.run(backfills.runningBackfill(taskId)))[0]?.id ?? null)
-      const [row] = await tx.run(backfills.findBackfills({ projectId, id: asked.id, limit: 1 }))
+      const [stored] = await tx.run(insertBackfill(asked))
+      if (!stored) throw backfillActive((await tx.run(runningBackfill(taskId)))[0]?.id ?? null)
+      const [row] = await tx.run(findBackfills({ projectId, id: asked.id, limit: 1 }))
       await recordChange(tx, context, {
         action: 'backfill.create',
         subject: { kind: 'backfill', id: asked.id, name: task.name ?? task.key },
@@ -147,7 +156,7 @@ async function survey(
     ])
   const plan = planOf(definition)
   if (!input.force) {
-    const [kept] = await db.run(backfills.completionsKept(taskId))
+    const [kept] = await db.run(completionsKept(taskId))
     const first = nextOccurrence(plan, range.from - 1)
     if (kept?.at != null && first !== null && first < Math.min(kept.at, range.to))
       throw mayHaveCompleted(kept.at)
@@ -159,7 +168,7 @@ async function survey(
     occurrences += chunk.length
     if (occurrences > MAX_BACKFILL_OCCURRENCES) throw tooMany()
     if (chunk.length > 0 && !isCounted) {
-      const rows = await db.run(backfills.unfilled({ taskId, instants: chunk, force: input.force ?? false }))
+      const rows = await db.run(unfilled({ taskId, instants: chunk, force: input.force ?? false }))
       const needed = new Set(rows.map(({ at }) => Math.round(at)))
       wanted.push(...chunk.filter((at) => needed.has(at)))
     }
@@ -200,10 +209,10 @@ function changedMeanwhile(version: number): Refusal {
   )
 }
 
-type FoundBackfill = backfills.BackfillRow & backfills.BackfillCounts
+type FoundBackfill = BackfillRow & BackfillCounts
 
 export async function getBackfill({ db, projectId }: Context, id: string): Promise<FoundBackfill> {
-  const [row] = await db.run(backfills.findBackfills({ projectId, id, limit: 1 }))
+  const [row] = await db.run(findBackfills({ projectId, id, limit: 1 }))
   if (!row) throw new Refusal('not_found', `Backfill ${id} does not exist.`)
   return row
 }
@@ -215,7 +224,7 @@ export async function cancelBackfill(context: Context, id: string): Promise<Foun
   const told = await withDeadlockRetry(db, async (tx) => {
     const [task] = await tx.run(lockTask(projectId, taskId))
     if (task) requireQueue(context, task.definition.queue)
-    const [cancelled] = await tx.run(backfills.cancelBackfills({ taskId, id }))
+    const [cancelled] = await tx.run(cancelBackfills({ taskId, id }))
     if (!cancelled) return null
     await recordChange(tx, context, {
       action: 'backfill.cancel',
@@ -224,7 +233,7 @@ export async function cancelBackfill(context: Context, id: string): Promise<Foun
       after: { taskId, state: 'cancelled' },
     })
     await tx.run(lockRuns({ taskId, runId: null }))
-    return tx.run(backfills.cancelBackfillRuns({ taskId, number: cancelled.number }))
+    return tx.run(cancelBackfillRuns({ taskId, number: cancelled.number }))
   })
   if (told === null) {
     const { state: ended } = await getBackfill(context, id)

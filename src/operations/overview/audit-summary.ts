@@ -1,5 +1,5 @@
 import { utcOrNull } from '../../core/values/utc.ts'
-import type { AuditSummary as AuditRow } from '../../store/audit/audit.ts'
+import type { AuditSummary as AuditRow } from '../../store/audit/findings.ts'
 import type { Context } from '../context.ts'
 
 /**

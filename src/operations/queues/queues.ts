@@ -5,7 +5,7 @@ import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { runsById } from '../../store/history/run-search.ts'
 import type { RunRow } from '../../store/history/runs.ts'
-import { type QueueRate, setQueueLimit, setQueueRate } from '../../store/queues/gates.ts'
+import { type QueueRate, setQueueLimit, setQueueRate } from '../../store/queues/queue-limits.ts'
 import {
   findQueue,
   findWaiting,

@@ -1,5 +1,5 @@
 /** Tasks that are paused when they are made, by whoever makes them or because they wait for files. */
-import type { FirstPause, NewTask } from '../../store/tasks/tasks.ts'
+import type { FirstPause, NewTask } from '../../store/tasks/insert-tasks.ts'
 
 /** A new task that begins with a pause instead of its first row. */
 export function pausedFromStart(

@@ -2,8 +2,9 @@
 import { type CatchUpOccurrence, misfired } from '../../core/policy/misfire.ts'
 import { list, type Part, part, reading, sql } from '../database/sql.ts'
 import { storedCount } from '../history/stored-count.ts'
-import type { DueRow, FireRequest, FireResult } from './agenda.ts'
+import type { FireRequest, FireResult } from './fire.ts'
 import { insertedNext, ownedShards } from './fire-parts.ts'
+import type { DueRow } from './look-ahead.ts'
 
 /** A missed occurrence that will still run, with its run. */
 export interface CatchUpRun extends CatchUpOccurrence {

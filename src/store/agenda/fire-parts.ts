@@ -2,7 +2,7 @@
 
 import { list, type Part, part } from '../database/sql.ts'
 import { storedCount } from '../history/stored-count.ts'
-import type { FireRequest } from './agenda.ts'
+import type { FireRequest } from './fire.ts'
 
 /** `owned`: the shards that this node still owns. The key-share lock makes a new owner wait until the statement has ended. */
 export const ownedShards = ({

@@ -5,7 +5,7 @@
 
 import { list, part, sql } from '../database/sql.ts'
 import { dequeued, queued } from '../ready/put.ts'
-import type { FireRequest, FireResult } from './agenda.ts'
+import type { FireRequest, FireResult } from './fire.ts'
 import { decidedColumns, firedColumns, livingWorker, nextRows, ownedShards } from './fire-parts.ts'
 
 /** A row that waits for an earlier run, and when it is checked again. */

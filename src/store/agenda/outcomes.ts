@@ -1,12 +1,11 @@
 /** Writes that workers make when attempts end. Every write compares the fence and is rejected if it is stale. */
-
 import { LATE_END_MS } from '../../core/run/frontier.ts'
 import type { AttemptOutcome } from '../../core/run/run.ts'
 import type { Assurance } from '../../runtime/clock.ts'
 import { assured, behind, CERTAIN } from '../database/assured.ts'
 import { leftAlone } from '../database/left-alone.ts'
 import { jsonList, list, type Part, part, reading, sql } from '../database/sql.ts'
-import { freedBy, freedPlaces } from '../queues/gates.ts'
+import { freedBy } from '../queues/gates.ts'
 import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
 
@@ -54,16 +53,16 @@ export function outcomeText(value: unknown): OutcomeText | null {
 }
 
 /** JSON for a jsonb column. */
-const json = (value: unknown): string | null => outcomeText(value)?.json ?? null
+export const outcomeJson = (value: unknown): string | null => outcomeText(value)?.json ?? null
 
 /**
  * The lateness of a run whose attempt started at an instant, in whole milliseconds, unless an earlier attempt has stored it. The
  * epoch of an interval is a number of seconds that is not exact, so it is rounded to microseconds first: 1.001 s would be
  * 1000 ms otherwise.
  */
-const lateness = (startedAt: Part, jitterMs: Part) =>
+export const lateness = (startedAt: Part, jitterMs: Part) =>
   part`coalesce(late_ms, floor(round(date_part('epoch', ${startedAt} - scheduled_for) * 1000000) / 1000) - ${jitterMs})`
-const JITTER = part`coalesce(jitter_ms, 0)`
+export const JITTER = part`coalesce(jitter_ms, 0)`
 const NO_JITTER = part`0`
 
 /** The end of a run that completed. */
@@ -101,7 +100,7 @@ const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => s
     using unnest(
       ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
       ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
-      ${jsonList(endings, (e) => json(e.output))}::jsonb[])
+      ${jsonList(endings, (e) => outcomeJson(e.output))}::jsonb[])
       as i(run_id, fence, started_ms, ended_ms, output)
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
       and a.gate_id is null and a.queue_gate_id is null and a.holds_project_place is null and a.delay_ms is null and a.cancel_at is null and not a.awaited and a.jitter_ms is null
@@ -141,7 +140,7 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
         ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
         ${list(endings, (e) => e.state)}::run_state[], ${list(endings, (e) => e.outcome)}::text[],
         ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
-        ${jsonList(endings, (e) => json(e.output))}::jsonb[], ${jsonList(endings, (e) => json(e.error))}::jsonb[],
+        ${jsonList(endings, (e) => outcomeJson(e.output))}::jsonb[], ${jsonList(endings, (e) => outcomeJson(e.error))}::jsonb[],
         ${list(endings, (e) => e.nextRunId)}::uuid[])
         as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, next_run_id)
       cross join lateral (
@@ -174,61 +173,6 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
     select (select count(*)::integer from ended) as ended, exists (select from freed) as "hasFreedGates",
            coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
                      from (select * from next_of_chain union all select * from woken) due), '[]') as following`
-}
-
-/** An attempt that failed and will be followed by another. */
-export interface Retry {
-  readonly runId: string
-  readonly fence: number
-  readonly outcome: 'failed' | 'timed_out'
-  readonly startedAt: number | null
-  readonly endedAt: number
-  readonly retryAt: number
-  readonly output: unknown
-  readonly error: unknown
-}
-
-/** A run that waits for its next attempt. */
-export interface RetriedRow {
-  readonly runId: string
-  readonly shard: number
-  /** Whether slots of gates were freed by this batch. */
-  readonly hasFreedGates: boolean
-}
-
-/** Puts runs back on the agenda for another attempt. A run that was cancelled meanwhile is not returned. */
-export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERTAIN) {
-  return sql<RetriedRow>`
-    with ${behind(assurance)}, given as materialized (
-      select * from unnest(
-        ${list(retries, (r) => r.runId)}::uuid[], ${list(retries, (r) => r.fence)}::integer[],
-        ${list(retries, (r) => r.outcome)}::text[], ${list(retries, (r) => r.startedAt)}::float8[],
-        ${list(retries, (r) => r.endedAt)}::float8[], ${list(retries, (r) => r.retryAt)}::float8[],
-        ${jsonList(retries, (r) => json(r.output))}::jsonb[], ${jsonList(retries, (r) => json(r.error))}::jsonb[])
-        as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
-    ), input as materialized (
-      select run_id, fence, outcome, ${assured(part`started_ms`)} as started_ms, ${assured(part`ended_ms`)} as ended_ms,
-             ${assured(part`retry_ms`)} as retry_ms, output, error
-      from given
-    ), before as (
-      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id, a.queue_gate_id, a.project_id, a.holds_project_place
-      from agenda a join input i on a.run_id = i.run_id
-      where a.fence = i.fence and a.state = 'running' and a.cancel_at is null
-      for update of a
-    ), waiting as (
-      update agenda a set state = 'retrying', wake_at = to_timestamp(i.retry_ms / 1000), worker_id = null, claimed_at = null,
-        gate_id = null, queue_gate_id = null, holds_project_place = null,
-        late_ms = ${lateness(part`to_timestamp(i.started_ms / 1000)`, JITTER)}
-      from input i
-      where a.run_id = i.run_id and a.run_id in (select run_id from before)
-      returning a.run_id, a.shard
-    ), kept as (
-      insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, output, error)
-      select b.run_id, b.task_id, b.worker_id, to_timestamp(i.started_ms / 1000),
-             to_timestamp(greatest(i.started_ms, i.ended_ms) / 1000), b.attempt, b.fence, i.outcome, i.output, i.error
-      from before b join input i on i.run_id = b.run_id
-    ), ${freedPlaces}
-    select run_id as "runId", shard, exists (select from freed) as "hasFreedGates" from waiting`
 }
 
 /** Returns which of the given runs a user has asked to cancel. */

@@ -4,7 +4,7 @@
  */
 import type { TokenAttempt } from '../../core/access/token-attempt.ts'
 import { list, sql } from '../database/sql.ts'
-import type { LeasedRunRow } from './remote-workers.ts'
+import type { LeasedRunRow } from './remote-runs.ts'
 
 type Attempt = Pick<TokenAttempt, 'runId' | 'fence' | 'workerId'>
 

@@ -4,7 +4,7 @@
  */
 
 import { list, sql } from '../database/sql.ts'
-import type { LeasedRun } from './nodes.ts'
+import type { LeasedRun } from './leased-runs.ts'
 
 /**
  * Records a heartbeat of a worker that names its runs, even if it has none. After half a lease without such a heartbeat,

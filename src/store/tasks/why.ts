@@ -7,8 +7,8 @@ import type { LiveRun, Waiting, Workers } from '../../core/why/now-case.ts'
 import type { PastAttempt, PastRun, Pause } from '../../core/why/then-case.ts'
 import { watchedShards } from '../agenda/shards.ts'
 import { list, type Part, part, sql } from '../database/sql.ts'
-import { isForActors } from '../queues/gates.ts'
 import { nextStartAt } from '../queues/rates.ts'
+import { isForActors } from '../queues/waiting-lanes.ts'
 
 /** The current pause of a task. */
 export interface PauseNow {

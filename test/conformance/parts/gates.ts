@@ -3,10 +3,12 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ClaimedRun } from '../../../src/core/run/claim.ts'
 import { DEFAULT_PROJECT_ID } from '../../../src/core/values/default-project.ts'
-import { endRuns, retryRuns } from '../../../src/store/agenda/outcomes.ts'
-import { declareDead, handBackRuns, reclaimRuns } from '../../../src/store/nodes/nodes.ts'
-import { setQueueLimit } from '../../../src/store/queues/gates.ts'
+import { endRuns } from '../../../src/store/agenda/outcomes.ts'
+import { retryRuns } from '../../../src/store/agenda/retries.ts'
+import { handBackRuns, reclaimRuns } from '../../../src/store/nodes/leased-runs.ts'
+import { declareDead } from '../../../src/store/nodes/nodes.ts'
 import { makeProjectGate, readProjectGate, setProjectGate } from '../../../src/store/queues/project-gates.ts'
+import { setQueueLimit } from '../../../src/store/queues/queue-limits.ts'
 import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
 
 export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGated }: Bench): void {

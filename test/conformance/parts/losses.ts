@@ -2,9 +2,11 @@
 
 import { describe, expect, test } from 'vitest'
 import type { ClaimedRun } from '../../../src/core/run/claim.ts'
-import { endPlainRuns, endRuns, retryRuns } from '../../../src/store/agenda/outcomes.ts'
+import { endPlainRuns, endRuns } from '../../../src/store/agenda/outcomes.ts'
+import { retryRuns } from '../../../src/store/agenda/retries.ts'
 import { sql } from '../../../src/store/database/sql.ts'
-import { declareDead, handBackRuns, leasedRuns, reclaimRuns } from '../../../src/store/nodes/nodes.ts'
+import { handBackRuns, leasedRuns, reclaimRuns } from '../../../src/store/nodes/leased-runs.ts'
+import { declareDead } from '../../../src/store/nodes/nodes.ts'
 import { endedRow, liveRow } from '../../support/agenda.ts'
 import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
 

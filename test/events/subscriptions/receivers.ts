@@ -1,7 +1,7 @@
 /** Receivers that fail, are gone, must not be reached, or are another than before. */
 import { expect, test } from 'vitest'
 import { sql } from '../../../src/store/database/sql.ts'
-import { saveFailed } from '../../../src/store/events/subscriptions.ts'
+import { saveFailed } from '../../../src/store/events/deliveries.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startSharedSink } from '../../support/sink.ts'
 import { runIdsOf, type Telling } from './telling.ts'
