@@ -7,7 +7,7 @@ import { type EventPosition, reachedUs } from '../../core/run/frontier.ts'
 import type { EventSource } from '../../core/run/history-event.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import type { DeliveryGap } from '../../store/events/subscriptions.ts'
-import { SURELY_KEPT_US } from '../history-tail.ts'
+import { SURELY_KEPT_US } from '../history-page.ts'
 import { TAIL_SOURCES } from '../tail-source.ts'
 
 /** A position that was read from, and whose events these are. */

@@ -7,7 +7,7 @@
 import { covers, type EventPosition, formatPosition, parsePosition } from '../../core/run/frontier.ts'
 import type { Database } from '../../store/database/database.ts'
 import type { SuspendedTask } from '../../store/events/subscriptions.ts'
-import { type HistoryPage, readPage } from '../history-tail.ts'
+import { type HistoryPage, readPage } from '../history-page.ts'
 import { backoffMs } from './backoff.ts'
 import type { Undelivered } from './message.ts'
 

@@ -15,7 +15,8 @@ import {
   sourceOf,
 } from '../../../core/run/history-event.ts'
 import { utc } from '../../../core/values/utc.ts'
-import { type HistoryPage, type HistoryTail, SURELY_KEPT_US } from '../../../events/history-tail.ts'
+import { type HistoryPage, SURELY_KEPT_US } from '../../../events/history-page.ts'
+import type { HistoryTail } from '../../../events/history-tail.ts'
 import { positionAfter } from '../../../operations/subscriptions/position-after.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
