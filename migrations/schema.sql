@@ -1253,6 +1253,9 @@ begin
        ) g
        where b.id = g.id and b.completed is null and g.failed + g.cancelled > 0', name, (day + 1)::timestamp at time zone 'UTC');
   end if;
+  insert into retention (project_id, history_from)
+  values ('00000000-0000-0000-0000-000000000000', (day + 1)::timestamp at time zone 'UTC')
+  on conflict (project_id) do update set history_from = excluded.history_from where retention.history_from < excluded.history_from;
   foreach name in array names loop
     execute format('drop table %I', name);
   end loop;
@@ -1336,7 +1339,7 @@ create function history_begin(of_project uuid) returns timestamp with time zone 
   select greatest(
     (select min(to_date(right(c.relname, 8), 'YYYYMMDD'))::timestamp at time zone 'UTC'
      from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass),
-    (select history_from from retention where project_id = of_project))
+    (select max(history_from) from retention where project_id in (of_project, '00000000-0000-0000-0000-000000000000')))
 $$;
 
 create function least_uuid_at(at timestamp with time zone) returns uuid language sql immutable as $$

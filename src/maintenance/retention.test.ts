@@ -8,6 +8,7 @@ import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
 import { DAY_MS } from '../core/values/time-units.ts'
 import { findBackfills } from '../store/backfills/backfills.ts'
 import { list, sql } from '../store/database/sql.ts'
+import { ensurePartitionsOf } from '../store/history/partitions.ts'
 import { deleteOldHistory } from '../store/history/retention.ts'
 import { historyBeginOf } from '../store/history/run-search.ts'
 import { silentLogger } from '../telemetry/logger.ts'
@@ -249,6 +250,18 @@ test('history is kept for the longest retention, and other projects keep the def
   expect(await count('dead_letter_settled')).toBe(4)
   expect(await beginOf(OTHER)).toBe(30)
   expect(await beginOf(shop)).toBe(44)
+})
+
+test('a run that is stored after its day was dropped does not move the start of history back', async () => {
+  for (const days of [29, 30, 31, 40]) await ran(task, days)
+  await tidy()
+  const before = await Promise.all([shop, OTHER].map(beginOf))
+
+  await db.run(ensurePartitionsOf(Date.now() - 40 * DAY_MS))
+  await ran(task, 40)
+
+  expect(await Promise.all([shop, OTHER].map(beginOf))).toEqual(before)
+  expect(await daysLeft(task)).toEqual([29, 30, 40])
 })
 
 test('a longer retention restores nothing and keeps the rest, and the start of history stays correct', async () => {

@@ -12,6 +12,7 @@
  * end of its last attempt; while it is pending or running, when it was due. This instant only moves forward, so a reader that
  * goes backwards sees no run twice, and misses only runs that have moved to the front meanwhile.
  */
+import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { type EndedRunState, isLiveState, type RunState } from '../../core/run/run.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
@@ -195,9 +196,7 @@ export const historyBeginOf = (projectId: string) => sql<{ at: number | null }>`
   select history_begin(${projectId}) as at`
 
 /** When the oldest day begins that history of any project is kept of. */
-export const historyBegin = () => sql<{ at: number | null }>`
-  select min(to_timestamp(right(c.relname, 8), 'YYYYMMDD')) as at
-  from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass`
+export const historyBegin = () => sql<{ at: number | null }>`select history_begin(${INSTALLATION_ID}) as at`
 
 /**
  * Returns runs by their ids, live or ended, in the order of the ids and as many as a page may hold; history is searched from

@@ -1,6 +1,7 @@
 -- Drops the partitions of the oldest day that is no longer kept, after it has counted the runs of backfills in it: a drop locks out
 -- everyone who reads or writes history until the transaction ends, so nothing is read behind the first one. Only backfills that had
 -- begun by the end of the day can have runs in it; those of each are found along the index of failed runs, however many others there are.
+-- The row of the installation in `retention` says up to when days were dropped.
 create or replace function drop_partitions(days_kept integer) returns integer language plpgsql as $$
 declare
   first_kept date := (now() at time zone 'UTC')::date - longest_history(days_kept);
@@ -40,8 +41,20 @@ begin
        ) g
        where b.id = g.id and b.completed is null and g.failed + g.cancelled > 0', name, (day + 1)::timestamp at time zone 'UTC');
   end if;
+  insert into retention (project_id, history_from)
+  values ('00000000-0000-0000-0000-000000000000', (day + 1)::timestamp at time zone 'UTC')
+  on conflict (project_id) do update set history_from = excluded.history_from where retention.history_from < excluded.history_from;
   foreach name in array names loop
     execute format('drop table %I', name);
   end loop;
   return cardinality(names);
 end $$;
+
+-- The same as before. A run may be stored long after it ended, for instance by a node that was cut off, and its day gets a partition
+-- again that was dropped: the rest of that day's history, and of the days behind it, is gone all the same.
+create or replace function history_begin(of_project uuid) returns timestamptz language sql stable as $$
+  select greatest(
+    (select min(to_date(right(c.relname, 8), 'YYYYMMDD'))::timestamp at time zone 'UTC'
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass),
+    (select max(history_from) from retention where project_id in (of_project, '00000000-0000-0000-0000-000000000000')))
+$$;
