@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
+import { Auditor } from '../../src/maintenance/audit/auditor.ts'
+import { endPauseOnTime } from '../../src/operations/tasks/pause-task.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
+import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
+import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -9,6 +14,9 @@ import { createTestApp } from './test-app.ts'
 const database = await createTestDatabase()
 const { db } = database
 const { send, context } = await createTestApp(database)
+const auditor = new Auditor({
+  ...{ db, transport: new PostgresTransport(db), wakeUps: new LocalWakeUps(), log: silentLogger() },
+})
 
 const MINUTE = 60_000
 const action = { type: 'sleep', duration: '1s' }
@@ -19,6 +27,25 @@ const create = async (fields: Record<string, unknown>) =>
   (await send('POST', '/v1/tasks', { action, ...fields })).body
 const pause = async (id: string) => (await send('POST', `/v1/tasks/${id}/pause`)).body
 const resume = async (id: string) => (await send('POST', `/v1/tasks/${id}/resume`)).body
+
+/** Lets everything that was set for a paused task have been set so much earlier. */
+async function moveBack(id: string, ms: number): Promise<void> {
+  await db.run(sql`
+    update task set created_at = created_at - make_interval(secs => ${ms}::float8 / 1000), updated_at = updated_at - make_interval(secs => ${ms}::float8 / 1000),
+      paused_at = paused_at - make_interval(secs => ${ms}::float8 / 1000), resume_at = resume_at - make_interval(secs => ${ms}::float8 / 1000),
+      definition = (definition::jsonb || jsonb_build_object(
+        'startAt', (definition ->> 'startAt')::timestamptz - make_interval(secs => ${ms}::float8 / 1000),
+        'endAt', (definition ->> 'endAt')::timestamptz - make_interval(secs => ${ms}::float8 / 1000)))::json
+    where id = ${id}`)
+  await db.run(sql`
+    update agenda set wake_at = wake_at - make_interval(secs => ${ms}::float8 / 1000), scheduled_for = scheduled_for - make_interval(secs => ${ms}::float8 / 1000)
+    where task_id = ${id}`)
+}
+
+async function audit(): Promise<void> {
+  await db.run(sql`update audit_progress set walked_to = null, next_pass_at = now()`)
+  await auditor.runOnce()
+}
 
 test('a pause removes the next occurrence, and a second pause changes nothing', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
@@ -75,8 +102,7 @@ test('too many skipped occurrences are recorded without a count', async () => {
 })
 
 test('a task that runs every 10 ms can be resumed after a year', async () => {
-  const task = await create({ schedule: { type: 'every', interval: '10ms' } })
-  await pause(task.id)
+  const task = await create({ schedule: { type: 'every', interval: '10ms' }, paused: true })
   await movePause(db, task.id, now() - 365 * 24 * 60 * MINUTE)
 
   const resumed = await resume(task.id)
@@ -143,6 +169,36 @@ test('resuming a chain restarts it once: after its active run, or now', async ()
     { state: 'scheduled', delayMs: 60 * MINUTE, scheduledFor: Date.parse(waiting.startAt) },
   ])
   expect(await agendaOf(db, active.id)).toMatchObject([{ state: 'retrying', delayMs: 60 * MINUTE }])
+})
+
+test('a chain whose end passes during a pause is finished, also if the pause ends by itself or with an edit', async () => {
+  const chain = {
+    schedule: { type: 'delay', interval: '1s' },
+    startAt: iso(now() + 1_000),
+    endAt: iso(now() + MINUTE),
+  }
+  const [resumed, lapsed, edited] = [await create(chain), await create(chain), await create(chain)]
+  for (const { id } of [resumed, lapsed, edited]) {
+    await send('POST', `/v1/tasks/${id}/pause`, { until: iso(now() + 2 * MINUTE) })
+    await moveBack(id, 3 * MINUTE)
+  }
+  const [duty] = await agendaOf(db, lapsed.id)
+
+  const answer = await send('POST', `/v1/tasks/${resumed.id}/resume`)
+  await endPauseOnTime(context, duty?.runId ?? '')
+  const edit = await send('PATCH', `/v1/tasks/${edited.id}`, { endAt: iso(now() + MINUTE) })
+  await audit()
+
+  expect(answer).toMatchObject({ status: 200, body: { state: 'finished', nextFireAt: null } })
+  expect(edit).toMatchObject({ status: 200, body: { state: 'scheduled', pausedAt: null } })
+  for (const { id } of [resumed, lapsed]) {
+    expect(await agendaOf(db, id)).toEqual([])
+    expect((await send('GET', `/v1/tasks/${id}`)).body).toMatchObject({ state: 'finished', pausedAt: null })
+    expect((await send('GET', `/v1/tasks/${id}/ledger`)).body).toMatchObject({ isInOrder: true })
+    expect((await send('GET', `/v1/tasks/${id}/why`)).body).toMatchObject({ code: 'finished' })
+    expect(await historyOf(db, id)).toMatchObject([{ state: 'skipped', reason: 'paused', ordinal: 1 }])
+  }
+  expect(await agendaOf(db, edited.id)).toMatchObject([{ kind: 'occurrence', state: 'scheduled' }])
 })
 
 test('an active run continues through the pause and counts towards maxRuns', async () => {

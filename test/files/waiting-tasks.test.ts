@@ -152,6 +152,25 @@ test('occurrences due before the file arrives are skipped, and the task continue
   expect((await node.request('GET', `/v1/tasks/${id}/ledger`)).body).toMatchObject({ isInOrder: true })
 })
 
+test('a chain whose end passes before the file arrives is finished, and the file is stored', async () => {
+  const { id, file } = await aWait({
+    ...{ schedule: { type: 'delay', interval: '1s' }, endAt: iso(Date.now() + MINUTE) },
+  })
+  await movePause(db, id, Date.now() - 10 * MINUTE)
+  await db.run(sql`
+    update task set created_at = now() - interval '10 minutes',
+      definition = (definition::jsonb || ${JSON.stringify({ endAt: iso(Date.now() - MINUTE) })}::jsonb)::json
+    where id = ${id}`)
+
+  await upload(file)
+
+  const { body } = await node.request('GET', `/v1/files/${file.id}`)
+  expect(body.readyAt).not.toBeNull()
+  expect(await shown(id)).toMatchObject({ state: 'finished', pausedAt: null })
+  expect(await historyOf(db, id)).toMatchObject([{ state: 'skipped', reason: 'file_missing', count: 1 }])
+  expect((await node.request('GET', `/v1/tasks/${id}/ledger`)).body).toMatchObject({ isInOrder: true })
+})
+
 test('a task waits for every file that it names', async () => {
   const data = await aWaitingFile(node, { name: 'data.csv' })
   const { id, file } = await aWait({ schedule: HOURLY }, { files: [{ path: 'data.csv', file: data.id }] })

@@ -24,12 +24,12 @@ export function nextOccurrence(plan: Plan, after: number): number | null {
 
 /**
  * The first occurrence of a plan at or after `from`. A `once` in the past is still its own first occurrence (the misfire rule
- * decides whether it runs), and a `delay` begins at once or at startAt.
+ * decides whether it runs), and a `delay` begins at once or at startAt, whichever is later.
  */
 export function firstOccurrence(plan: Plan, from: number): number | null {
   const { schedule, startAt } = plan
   if (schedule.type === 'delay') {
-    const first = startAt ?? from
+    const first = Math.max(from, startAt ?? from)
     return isPastEnd(plan, first) ? null : first
   }
   if (schedule.type === 'once') return nextOccurrence(plan, Number.NEGATIVE_INFINITY)
@@ -73,9 +73,7 @@ export function owedOfDelay(
   plan: Plan,
   { lastEndedAt, createdAt }: { readonly lastEndedAt: number | null; readonly createdAt: number },
 ): number | null {
-  if (lastEndedAt !== null) return nextOfDelay(plan, lastEndedAt)
-  const first = Math.max(createdAt, plan.startAt ?? createdAt)
-  return isPastEnd(plan, first) ? null : first
+  return lastEndedAt === null ? firstOccurrence(plan, createdAt) : nextOfDelay(plan, lastEndedAt)
 }
 
 /** The number of occurrences in a period. */

@@ -126,7 +126,7 @@ export function firstRow(
       : invalid('/endAt', 'leaves no occurrence: the schedule has none between now (or startAt) and endAt')
   if (schedule.type === 'once') refuseLongPast(definition, at, now)
   return {
-    at: schedule.type === 'delay' ? Math.max(at, now) : at,
+    at,
     delayMs: schedule.type === 'delay' ? delayMs(schedule) : null,
     jitterMs: jitterOf(plan, at) || null,
   }

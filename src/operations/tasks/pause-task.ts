@@ -7,7 +7,7 @@
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
-import { nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { firstOccurrence, nextOccurrence, owedOfDelay } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { utc, utcOrNull } from '../../core/values/utc.ts'
 import { settleTask } from '../../store/audit/audit.ts'
@@ -15,7 +15,7 @@ import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { insertDuty, resumeDutyOf, sweepDuties } from '../../store/tasks/duties.ts'
 import { type LockedTask, lockTask } from '../../store/tasks/locked-task.ts'
-import { continueChain, latestOccurrence } from '../../store/tasks/next-row.ts'
+import { chainOf, continueChain, latestOccurrence } from '../../store/tasks/next-row.ts'
 import {
   markPaused,
   markResumed,
@@ -23,10 +23,10 @@ import {
   rewordPause,
   skipCatchUpRuns,
 } from '../../store/tasks/pauses.ts'
-import { markSkipped } from '../../store/tasks/skips.ts'
+import { insertSkip, markSkipped } from '../../store/tasks/skips.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
-import { chainDelay, firstRow } from './define-task.ts'
+import { chainDelay } from './define-task.ts'
 import { onceAhead, onceHeld, writeOnce } from './once-ahead.ts'
 import { performDuty } from './perform-duty.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
@@ -257,19 +257,37 @@ async function goOn(
   if (definition.maxRuns !== null && ordinal > definition.maxRuns) return null
   const [latest] = await tx.run(latestOccurrence(taskId))
   const at = afterPause(definition, { now, latest: latest?.until ?? null })
-  if (at === null) return null
+  if (at === null) {
+    if (delayMs !== null) await recordEndOfChain(tx, { task, projectId, ordinal })
+    return null
+  }
   const next = { taskId, projectId, definition, version, at, ordinal, delayMs }
   return writeAhead(tx, next, task.skipUntil)
 }
 
+/** Records the occurrence of a chain that its pause took away for good, because its end passed meanwhile; none if it was over before. */
+async function recordEndOfChain(
+  tx: Queryable,
+  { task, projectId, ordinal }: { task: LockedTask; projectId: string; ordinal: number },
+): Promise<void> {
+  const { id: taskId, version, definition, awaitsFiles } = task
+  const [chain] = await tx.run(chainOf(taskId))
+  const at = chain ? owedOfDelay(planOf(definition), chain) : null
+  if (at === null) return
+  const reason = awaitsFiles ? 'file_missing' : 'paused'
+  const range = { first: at, last: at, count: 1 }
+  await tx.run(insertSkip({ runId: uuidv7(), taskId, projectId, version, ordinal, reason, ...range }))
+}
+
 /**
  * Returns the next occurrence after a pause. A one-off whose instant passed during the pause has ended; a chain starts again
- * now.
+ * now, unless its end has passed.
  */
 function afterPause(
   definition: TaskDefinition,
   { now, latest }: { now: number; latest: number | null },
 ): number | null {
-  if (definition.schedule.type === 'delay') return firstRow(definition, now)?.at ?? null
-  return nextOccurrence(planOf(definition), Math.max(now, latest ?? now))
+  const plan = planOf(definition)
+  if (plan.schedule.type === 'delay') return firstOccurrence(plan, now)
+  return nextOccurrence(plan, Math.max(now, latest ?? now))
 }

@@ -56,6 +56,12 @@ export const latestOccurrence = (taskId: string) => sql<{
      where task_id = ${taskId} and kind in ('occurrence', 'catchup') order by scheduled_for desc, run_id desc limit 1)
   ) latest`
 
+/** Returns what determines the next occurrence of a chain that has no live row. */
+export const chainOf = (taskId: string) => sql<{ lastEndedAt: number | null; createdAt: number }>`
+  select created_at as "createdAt",
+         (select ended_at from run where task_id = ${taskId} and kind = 'occurrence' order by scheduled_for desc, run_id desc limit 1) as "lastEndedAt"
+  from task where id = ${taskId}`
+
 /** Returns whether the task has a row for an occurrence at an instant, on time or caught up, live or in history. */
 export const hasOccurrence = (taskId: string, at: number) => sql<{ exists: boolean }>`
   select exists (select from agenda where task_id = ${taskId} and kind in ('occurrence', 'catchup')
