@@ -24,25 +24,13 @@ import {
   sourceOf,
   streamOf,
 } from '../../core/run/history-event.ts'
-import { utc } from '../../core/values/utc.ts'
 import type { HttpClient } from '../../outgoing/http-client.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Database } from '../../store/database/database.ts'
-import {
-  type DeliveryProgress,
-  type DeliverySettings,
-  type LeasedSubscription,
-  releaseSubscription,
-  saveDelivered,
-  saveFailed,
-} from '../../store/events/deliveries.ts'
-import type { DeliveryGap } from '../../store/events/subscriptions.ts'
-import type { Logger } from '../../telemetry/logger.ts'
+import { releaseSubscription, saveFailed } from '../../store/events/deliveries.ts'
 import type { HistoryPage } from '../history-page.ts'
 import type { HistoryTail } from '../history-tail.ts'
 import { backoffMs } from './backoff.ts'
-import { extended, findGap } from './gap.ts'
+import { DeliveryLease, type DeliveryLeaseOptions, LeaseLost } from './delivery-lease.ts'
 import { sendMessage, type Undelivered } from './message.ts'
 import { readSuspended, type Suspended, SuspendedTasks } from './suspended-tasks.ts'
 
@@ -58,42 +46,29 @@ const FAILING_TASKS = 3
 const SAVE_EVERY_MS = 1_000
 const SHORTEST_WAIT_MS = 20
 
-export interface DeliveryOptions {
-  readonly db: Database
-  readonly log: Logger
+export interface DeliveryOptions extends DeliveryLeaseOptions {
   readonly tail: HistoryTail
   readonly client: HttpClient
-  readonly clock: Clock
   readonly userAgent: string
   readonly keys: EndpointKeys
-  readonly subscription: LeasedSubscription
-  /** When the lease was taken, on the monotonic clock. */
-  readonly leasedAt: number
-  readonly leaseMs: number
   /** Fires when the node stops: messages in progress are completed, and nothing more is sent. */
   readonly stopping: AbortSignal
   readonly random?: () => number
 }
 
-/** Another node has the lease by now, or it was released. */
-class LeaseLost extends Error {}
-
 export class Delivery {
   readonly #options: DeliveryOptions
+  readonly #lease: DeliveryLease
   readonly #suspended: SuspendedTasks
   readonly #inProgress = new Set<Promise<void>>()
   /** Tasks with a rejected message since the last accepted one. */
   readonly #failing = new Set<string>()
   /** The position up to which everything was delivered, except for suspended tasks. */
   #position: EventPosition
-  /** Until when, on the monotonic clock, no other node may deliver. */
-  #leasedUntil: number
   #savedAt = performance.now()
   #isSaving = false
   #unsaved = 0
   #lastEvent: { id: string; at: number } | null = null
-  #settings: DeliverySettings
-  #gap: DeliveryGap | null
   /** Whether the receiver failed last time: until it accepts a message, one is sent at a time. */
   #isSuspect: boolean
   /** Why nothing more is sent; null while sending continues. */
@@ -102,14 +77,12 @@ export class Delivery {
   #endWait = () => {}
 
   constructor(options: DeliveryOptions) {
-    const { subscription, leasedAt, leaseMs, random = Math.random } = options
+    const { subscription, random = Math.random } = options
     this.#options = options
-    this.#settings = subscription
-    this.#gap = subscription.gap
+    this.#lease = new DeliveryLease(options)
     this.#suspended = new SuspendedTasks(subscription.held, random)
     this.#isSuspect = subscription.failures > 0
     this.#position = parsePosition(subscription.position) ?? { from: frontierAt(0), to: null, at: null }
-    this.#leasedUntil = leasedAt + leaseMs
   }
 
   /** Delivers until it is stopped, has lost its lease, or the receiver fails; then another node continues. */
@@ -144,7 +117,7 @@ export class Delivery {
       this.#deliverSuspended()
       const page = await tail.page(this.#position)
       if (page !== null) {
-        await this.#noteGap(this.#position)
+        await this.#lease.noteGap(this.#position)
         await this.#deliverPage(page)
       }
       if (this.#isOver) break
@@ -184,7 +157,7 @@ export class Delivery {
     const { subscription } = this.#options
     const start = this.#position
     const wanted = page.rows.filter(
-      (run) => run.projectId === subscription.projectId && isWanted(run, this.#settings.filter),
+      (run) => run.projectId === subscription.projectId && isWanted(run, this.#lease.settings.filter),
     )
     const lanes = this.#lanesOf(wanted)
     const taken = new Set<HistoryEvent>()
@@ -226,7 +199,7 @@ export class Delivery {
 
   /** Returns sequences of messages. Single events of different tasks do not wait for each other. */
   #lanesOf(wanted: readonly HistoryEvent[]): HistoryEvent[][][] {
-    const { batchSize } = this.#settings
+    const { batchSize } = this.#lease.settings
     if (batchSize > 1) {
       const rest = wanted.filter((event) => !this.#suspended.has(streamOf(event)))
       const batches: HistoryEvent[][] = []
@@ -270,11 +243,11 @@ export class Delivery {
     for (let told = 0; told < SUSPENDED_TURN; ) {
       const page = await readSuspended(db, task, this.#position)
       if (page === null) return
-      await this.#noteGap(task.position)
+      await this.#lease.noteGap(task.position)
       for (const run of page.rows) {
         // The others have not come this far, and will skip the event only when they do.
         if (this.#isOver || !isBehind(this.#position, run)) return
-        if (run.projectId === subscription.projectId && isWanted(run, this.#settings.filter)) {
+        if (run.projectId === subscription.projectId && isWanted(run, this.#lease.settings.filter)) {
           const failure = await this.#post([run])
           if (failure?.isFinal) this.#failure ??= failure
           if (failure) return this.#suspended.noteFailure(task, failure, this.#patience)
@@ -288,7 +261,7 @@ export class Delivery {
   }
 
   get #patience() {
-    return { now: this.#options.clock.now(), giveUpAfterMs: this.#settings.giveUpAfterMs }
+    return { now: this.#options.clock.now(), giveUpAfterMs: this.#lease.settings.giveUpAfterMs }
   }
 
   #noteTaken(runs: readonly HistoryEvent[]): void {
@@ -303,7 +276,7 @@ export class Delivery {
   #noteRefused(event: HistoryEvent, failure: Undelivered, position: EventPosition): void {
     this.#failing.add(streamOf(event))
     // The audit log is one sequence: a rejected entry delays all later ones.
-    const isSequence = sourceOf(this.#settings.filter) === 'audit-log'
+    const isSequence = sourceOf(this.#lease.settings.filter) === 'audit-log'
     if (failure.isFinal || isSequence || this.#failing.size >= FAILING_TASKS || this.#suspended.isFull) {
       this.#failure ??= failure
       this.#suspended.dropUnsaved()
@@ -326,29 +299,10 @@ export class Delivery {
     const { client, clock, userAgent, subscription, keys, leaseMs } = this.#options
     // The response must arrive while no other node may deliver, or a later message could overtake this one.
     const timeoutMs = Math.floor(leaseMs / 3)
-    if (performance.now() + timeoutMs > this.#leasedUntil) await this.#renew()
-    const settings = this.#settings
+    await this.#lease.ensure(timeoutMs)
+    const { settings } = this.#lease
     const now = clock.now()
     return sendMessage(runs, { client, userAgent, subscription, keys, settings, timeoutMs, now })
-  }
-
-  /** Stores and logs that events were deleted before they were delivered; for a position from which a page was just read. */
-  async #noteGap(position: EventPosition): Promise<void> {
-    const { db, log, clock, subscription } = this.#options
-    const { id, projectId } = subscription
-    const source = sourceOf(this.#settings.filter)
-    const found = await findGap(db, { position, projectId, source, now: clock.now() })
-    const gap = found && extended(this.#gap, found)
-    if (gap === null) return
-    this.#gap = gap
-    await this.#renew()
-    const range = { from: utc(gap.from), to: utc(gap.to) }
-    log.warn({ subscriptionId: id, projectId, ...range }, 'events were deleted before they were delivered')
-  }
-
-  /** Renews the lease without storing progress. */
-  async #renew(): Promise<void> {
-    await this.#write({ position: null, held: null, delivered: 0, lastEvent: null, isFailing: false })
   }
 
   async #save(): Promise<void> {
@@ -365,26 +319,15 @@ export class Delivery {
       isFailing,
     }
     this.#savedAt = performance.now()
-    await this.#write(progress)
+    await this.#lease.save(progress)
     this.#isSaving = false
-  }
-
-  async #write(progress: Omit<DeliveryProgress, 'id' | 'fence' | 'leaseMs' | 'gap'>): Promise<void> {
-    const { db, subscription, leaseMs } = this.#options
-    const { id, fence } = subscription
-    const askedAt = performance.now()
-    const [settings] = await db.run(saveDelivered({ id, fence, leaseMs, gap: this.#gap, ...progress }))
-    // If the source has changed, delivery starts again.
-    if (!settings || sourceOf(settings.filter) !== sourceOf(this.#settings.filter)) throw new LeaseLost()
-    this.#settings = settings
-    this.#leasedUntil = askedAt + leaseMs
   }
 
   async #fail({ error, isFinal, retryAfterMs }: Undelivered): Promise<void> {
     const { db, subscription, random = Math.random } = this.#options
     await this.#save()
     const { id, fence } = subscription
-    const retryInMs = Math.max(retryAfterMs ?? 0, backoffMs(this.#settings.failures, random))
+    const retryInMs = Math.max(retryAfterMs ?? 0, backoffMs(this.#lease.settings.failures, random))
     await db.run(saveFailed({ id, fence, error, retryInMs, isFinal }))
     throw new LeaseLost()
   }
