@@ -1,3 +1,4 @@
+import { allows } from '../../core/access/role.ts'
 import { maskedUrl } from '../../core/action/masked-action.ts'
 import { formatSecret, makeSecret } from '../../core/action/webhook-signature.ts'
 import { Refusal } from '../../core/errors.ts'
@@ -95,6 +96,13 @@ export async function createSubscription(context: Context, input: NewSubscriptio
 function requireSource(context: Context, filter: EventFilter | undefined): void {
   if (sourceOf(filter ?? {}) === 'audit-log') requireAccess(context, 'administer')
 }
+
+/** Whether the caller may change a subscription: not with a key limited to queues, and that to the audit log only as an admin. */
+export const mayChange = (
+  { grant, reach, projectId }: Pick<Context, 'grant' | 'reach' | 'projectId'>,
+  { filter }: Pick<SubscriptionRow, 'filter'>,
+): boolean =>
+  reach.queues === null && allows(grant, projectId, sourceOf(filter) === 'audit-log' ? 'administer' : 'edit')
 
 export const getSubscription = ({ db, projectId }: Context, id: string): Promise<SubscriptionRow> =>
   readSubscription(db, projectId, id)

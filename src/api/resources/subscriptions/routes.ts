@@ -1,7 +1,6 @@
 /** Subscriptions: webhooks that report how runs end. */
 
 import { z } from 'zod'
-import { allows } from '../../../core/access/role.ts'
 import { maskedUrl } from '../../../core/action/masked-action.ts'
 import { isUuid } from '../../../core/ids.ts'
 import { formatDuration } from '../../../core/values/duration.ts'
@@ -11,6 +10,7 @@ import {
   changeSubscription,
   createSubscription,
   getSubscription,
+  mayChange,
   removeSubscription,
   wakeSubscription,
 } from '../../../operations/subscriptions/subscriptions.ts'
@@ -197,16 +197,13 @@ function failureOf({ failures, disabledAt, failingSince, retryAt, lastError, hel
 }
 
 /** The address of a receiver may contain a token. Only callers who could also set it see it. */
-function present(
-  row: SubscriptionRow,
-  { grant, projectId }: Pick<Context, 'grant' | 'projectId'>,
-): Subscription {
+function present(row: SubscriptionRow, context: Context): Subscription {
   const { lastEventId, lastEventAt, disabledAt } = row
   const failure = failureOf(row)
   return {
     id: row.id,
     name: row.name,
-    url: allows(grant, projectId, 'edit') ? row.url : maskedUrl(row.url),
+    url: mayChange(context, row) ? row.url : maskedUrl(row.url),
     filter: row.filter as Subscription['filter'],
     batchSize: row.batchSize,
     giveUpAfter: formatDuration(row.giveUpAfterMs),
