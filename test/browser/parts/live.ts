@@ -100,9 +100,12 @@ export async function live({ visit }: TestBrowser): Promise<void> {
 
     await page.getByText('running', { exact: true }).waitFor()
     await page.getByText('live', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Cancel run…' }).click()
+    await page.getByRole('dialog').waitFor()
     await node.request('POST', `/v1/runs/${run.id}/cancel`)
     await page.getByText('cancelled', { exact: true }).first().waitFor()
 
+    expect(await page.getByRole('dialog').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'Rerun' }).count()).toBe(1)
   })
 

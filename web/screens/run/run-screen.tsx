@@ -150,7 +150,7 @@ function Acts({ run, task }: HeadProps) {
           {run.cancelRequestedAt === null ? 'Cancel run…' : 'Cancelling…'}
         </Button>
       )}
-      {isAsking && <CancelRun run={run} onClose={() => setAsking(false)} />}
+      {isAsking && isOpen(run) && <CancelRun run={run} onClose={() => setAsking(false)} />}
     </>
   )
 }
