@@ -4,6 +4,7 @@ import classes from './live-dot.module.css'
 const WORDS = {
   live: 'live',
   'catching-up': 'catching up',
+  unavailable: 'live updates unavailable',
   offline: 'offline',
 } as const
 

@@ -11,11 +11,14 @@ import { meQuery } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
 import { setServerNow } from '../time/clock.ts'
 
-export type LiveState = 'live' | 'catching-up' | 'offline'
+/** `unavailable`: the server answers, but refuses the stream, for example because too many are open. */
+export type LiveState = 'live' | 'catching-up' | 'unavailable' | 'offline'
 
 /** A stream that is disconnected for longer than this counts as lost. */
 const PATIENCE_MS = 5_000
-const REOPEN_MS = 2_000
+/** A refused stream is opened again after this time, which doubles with each refusal up to the maximum. */
+const REOPEN_MS = 5_000
+const MAX_REOPEN_MS = 30_000
 /** Polling intervals of screens: long while the event stream is connected, short while it is not. */
 const SELDOM_MS = 30_000
 const OFTEN_MS = 3_000
@@ -24,6 +27,7 @@ let state: LiveState = 'catching-up'
 let stream: EventSource | undefined
 let patience: ReturnType<typeof setTimeout> | undefined
 let reopening: ReturnType<typeof setTimeout> | undefined
+let refusals = 0
 const listeners = new Set<() => void>()
 
 function setState(next: LiveState): void {
@@ -38,8 +42,8 @@ function open(): void {
   stream = new EventSource(`/v1/stream${queryOf({ project: chosenProject() })}`)
   listen<Hello>(stream, 'hello', ({ now }) => {
     setServerNow(Date.parse(now))
-    clearTimeout(patience)
-    patience = undefined
+    stopWaiting()
+    refusals = 0
     setState('live')
     // Changes from before the stream was connected are in no message, so everything is refetched.
     void queryClient.invalidateQueries()
@@ -57,10 +61,25 @@ function open(): void {
     patience ??= setTimeout(() => setState('offline'), PATIENCE_MS)
     // The browser reconnects a broken stream by itself, but not one that the server refused.
     if (stream?.readyState !== EventSource.CLOSED) return
-    reopening = setTimeout(open, REOPEN_MS)
-    // The error does not say why. If the session is over, this request leads to the sign-in page.
-    void queryClient.invalidateQueries({ queryKey: meQuery.queryKey })
+    reopening = setTimeout(open, Math.min(MAX_REOPEN_MS, REOPEN_MS * 2 ** refusals++))
+    void askWhy()
   }
+}
+
+/** The error of a stream does not say why. If the session is over, this request leads to the sign-in page. */
+async function askWhy(): Promise<void> {
+  const isServed = await queryClient.fetchQuery({ ...meQuery, staleTime: 0 }).then(
+    () => true,
+    () => false,
+  )
+  if (!isServed || stream?.readyState !== EventSource.CLOSED) return
+  stopWaiting()
+  setState('unavailable')
+}
+
+function stopWaiting(): void {
+  clearTimeout(patience)
+  patience = undefined
 }
 
 function listen<T>(source: EventSource, name: string, hear: (data: T) => void): void {
@@ -68,9 +87,8 @@ function listen<T>(source: EventSource, name: string, hear: (data: T) => void): 
 }
 
 function close(): void {
-  clearTimeout(patience)
+  stopWaiting()
   clearTimeout(reopening)
-  patience = undefined
   stream?.close()
   stream = undefined
   setState('catching-up')

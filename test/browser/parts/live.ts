@@ -129,6 +129,26 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     expect(await form.getByLabel('Retries').inputValue()).toBe('9')
   })
 
+  test('a dashboard whose stream is refused says so, stays in use, and becomes live when it is accepted', async () => {
+    let isFull = true
+    const { page } = await visit(`${url}/tasks`, {
+      expected: /429/,
+      before: (opened) =>
+        opened.route('**/v1/stream*', (route) =>
+          isFull ? route.fulfill({ status: 429, headers: { 'retry-after': '5' } }) : route.continue(),
+        ),
+    })
+
+    await page.getByText('live updates unavailable').waitFor()
+    await create('made while it is full')
+    await page.getByText('made while it is full').waitFor()
+    const isSaidToBeDown = await page.getByText('The server is not responding.').count()
+    isFull = false
+    await page.getByText('live', { exact: true }).waitFor()
+
+    expect(isSaidToBeDown).toBe(0)
+  })
+
   test('the dashboard shows that the server is down, and reconnects', async () => {
     const { page } = await visit(`${url}/tasks`, {
       expected: /ERR_|Failed to load|incomplete|Unable to preload|dynamically imported/,
