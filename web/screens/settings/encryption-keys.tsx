@@ -65,7 +65,12 @@ function NodeState({ node }: { readonly node: Listed['nodes'][number] }) {
   return (
     <>
       <StateMark state={state} text={text} />
-      {state === 'failing' && <Small>It performs no runs that use secrets.</Small>}
+      {state === 'failing' && (
+        <Small>
+          It performs no runs that use secrets, and none at all while signing secrets are encrypted or mail
+          settings refer to secrets.
+        </Small>
+      )}
       {state === 'warning' && <Small>It has all keys in use.</Small>}
     </>
   )

@@ -89,6 +89,15 @@ test('a rotation is harmless only if all nodes have the same first key', () => {
   expect(lacking.effects[2]).toContain('This node runs an older release, which does not report keys: c.')
 })
 
+test('where no live node reports a key, the effects of a rotation say so', () => {
+  for (const nodes of [[], [node('a', [])], [node('older', null)]]) {
+    const { effects, isHarmful } = forecastOf(listed(...nodes))
+
+    expect(effects[0]).toMatch(/^No live node reports a key\./)
+    expect(isHarmful).toBe(true)
+  }
+})
+
 test('the result of a rotation names keys that can be removed and counts unreadable values', () => {
   expect(rotationWords({ key: 'new', encrypted: 1, unreadable: 2, retired: ['old'] })).toEqual([
     '1 value was encrypted with the key new.',

@@ -70,15 +70,12 @@ export interface RotationForecast {
 
 export function forecastOf({ nodes }: EncryptionKeys): RotationForecast {
   const firsts = [...new Set(nodes.flatMap(({ keys }) => keys?.[0] ?? []))]
-  const [first = ''] = firsts
   const lacking = nodes.filter(({ keys }) => keys !== null && firsts.some((key) => !keys.includes(key)))
   const namesOf = (some: readonly Node[]) => some.map(({ name }) => name).join(', ')
   const unknown = nodes.filter(({ keys }) => keys === null)
   return {
     effects: [
-      firsts.length === 1
-        ? `All secrets of all projects, signing secrets included, are encrypted with the key ${first}.`
-        : `Nodes have different first keys: ${firsts.join(', ')}. The rotation uses the first key of whichever node handles the request. First make the same key the first on all nodes.`,
+      firstKeyWords(firsts),
       ...(lacking.length === 0
         ? []
         : [
@@ -95,6 +92,14 @@ export function forecastOf({ nodes }: EncryptionKeys): RotationForecast {
     ],
     isHarmful: firsts.length !== 1 || lacking.length + unknown.length > 0,
   }
+}
+
+function firstKeyWords([first, ...others]: readonly string[]): string {
+  if (first === undefined)
+    return 'No live node reports a key. The rotation uses the first key of the node that handles the request, and fails if it has none.'
+  return others.length === 0
+    ? `All secrets of all projects, signing secrets included, are encrypted with the key ${first}.`
+    : `Nodes have different first keys: ${[first, ...others].join(', ')}. The rotation uses the first key of whichever node handles the request. First make the same key the first on all nodes.`
 }
 
 /** The results of a rotation, one per line. */
