@@ -89,12 +89,13 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await value.press('ArrowLeft')
     await page.evaluate(`
       const clipboardData = new DataTransfer()
-      clipboardData.setData('text', 'one\\ntwo')
+      clipboardData.setData('text', 'one\\r\\ntwo')
       document.activeElement.dispatchEvent(
         new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))`)
     await page.getByLabel('Show the value').waitFor()
+    await page.keyboard.type('!')
 
-    expect(await value.inputValue()).toBe('aone\ntwob')
+    expect(await value.inputValue()).toBe('aone\ntwo!b')
   })
 
   test('a secret that gets a user while its dialog is open is not deleted, and the user is shown', async () => {

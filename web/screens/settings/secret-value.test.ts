@@ -14,6 +14,9 @@ test('a copied line is one line, and a key in PEM has several', () => {
   ])
 })
 
-test('what is pasted replaces the selection', () => {
-  expect(pasted('x\ny', { value: 'abcd', start: 1, end: 3 })).toBe('ax\nyd')
+test('what is pasted replaces the selection, with line feeds only, and the caret is behind it', () => {
+  const selection = { value: 'abcd', start: 1, end: 3 }
+
+  expect(pasted('x\ny', selection)).toEqual({ value: 'ax\nyd', caret: 4 })
+  expect(pasted('x\r\ny\r', selection)).toEqual({ value: 'ax\ny\nd', caret: 5 })
 })

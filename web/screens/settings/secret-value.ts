@@ -12,6 +12,8 @@ interface Selection {
   readonly end: number
 }
 
-/** The text of a field after something is pasted over its selection. */
-export const pasted = (text: string, { value, start, end }: Selection): string =>
-  value.slice(0, start) + text + value.slice(end)
+/** The text of a field after something is pasted over its selection, with line breaks as a field for several lines has them. */
+export function pasted(text: string, { value, start, end }: Selection) {
+  const before = value.slice(0, start) + text.replace(/\r\n?/g, '\n')
+  return { value: before + value.slice(end), caret: before.length }
+}

@@ -8,7 +8,7 @@ import { MAX_SECRET_CHARACTERS } from '../../../src/core/secret/secret-reference
 import { formatCount } from '../../../src/core/words/time.ts'
 import '@mantine/core/styles/Checkbox.css'
 import '@mantine/core/styles/PasswordInput.css'
-import { type ClipboardEvent, useState } from 'react'
+import { type ClipboardEvent, useEffect, useRef, useState } from 'react'
 import { useProblem } from '../../components/field-problems.ts'
 import shared from '../../components/fields.module.css'
 import { hasSeveralLines, pasted } from './secret-value.ts'
@@ -32,14 +32,24 @@ export function ValueField({ value, onValue, isFirst }: ValueFieldProps) {
   const [isLong, setLong] = useState(false)
   const [isShown, setShown] = useState(false)
   const problem = useProblem('/value')
+  const lines = useRef<HTMLTextAreaElement>(null)
+  const [pastedTo, setPastedTo] = useState<{ readonly caret: number } | null>(null)
+  // The field that had the focus was replaced by one for several lines.
+  useEffect(() => {
+    if (pastedTo === null) return
+    lines.current?.focus()
+    lines.current?.setSelectionRange(pastedTo.caret, pastedTo.caret)
+  }, [pastedTo])
   const paste = (event: ClipboardEvent<HTMLInputElement>) => {
     const text = event.clipboardData.getData('text')
     if (!hasSeveralLines(text)) return
     event.preventDefault()
     const { selectionStart, selectionEnd } = event.currentTarget
     const end = selectionEnd ?? value.length
-    onValue(pasted(text, { value, start: selectionStart ?? end, end }))
+    const result = pasted(text, { value, start: selectionStart ?? end, end })
+    onValue(result.value)
     setLong(true)
+    setPastedTo(result)
   }
   const field = {
     ...PRIVATE,
@@ -57,6 +67,7 @@ export function ValueField({ value, onValue, isFirst }: ValueFieldProps) {
       {isLong ? (
         <Textarea
           {...field}
+          ref={lines}
           rows={8}
           classNames={{ input: [shared.mono, isShown ? '' : classes.hidden].join(' ') }}
         />
