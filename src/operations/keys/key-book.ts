@@ -5,7 +5,7 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { hashOfKey, isApiKey } from '../../core/access/api-key.ts'
-import { type Reach, UNLIMITED } from '../../core/access/role.ts'
+import type { Reach } from '../../core/access/role.ts'
 import { type Network, parseNetwork } from '../../core/values/network.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -24,6 +24,7 @@ import type { Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 import { CallerMemory } from '../access/caller-memory.ts'
+import { adminKeyFrom, isAdminKeyId } from './admin-key.ts'
 
 export interface KeyBookOptions {
   readonly db: Queryable
@@ -50,21 +51,6 @@ const NOTE_USES_EVERY_MS = 60_000
 /** Number of keys that one statement checks, or whose uses it writes. */
 const BATCH = 1_000
 
-/** The beginning of the id of a key from the configuration, which no row has. */
-const ADMIN_KEY_IDS = '00000000-0000-7000-8000-'
-
-/** The rest of its id is derived from the key, so that what was registered or signed with it ends when it is replaced. */
-const adminKeyFrom = (hash: Buffer): GoodKey => ({
-  id: `${ADMIN_KEY_IDS}${hash.toString('hex', 0, 6)}`,
-  name: 'BELFRY_ADMIN_KEY',
-  role: 'admin',
-  projectId: null,
-  reach: UNLIMITED,
-  networks: null,
-})
-
-const isAdminKeyId = (id: string): boolean => id.startsWith(ADMIN_KEY_IDS)
-
 export class KeyBook implements Service {
   readonly #options: KeyBookOptions
   readonly #byHash = new CallerMemory<GoodKey>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
@@ -84,7 +70,7 @@ export class KeyBook implements Service {
     this.#options = options
     const { adminKey, log, wakeUps } = options
     this.#adminHash = adminKey === null ? null : digest(adminKey)
-    this.#adminKey = this.#adminHash && adminKeyFrom(this.#adminHash)
+    this.#adminKey = adminKey === null ? null : adminKeyFrom(adminKey)
     this.#watch = new Loop({ name: 'key watch', everyMs: FRESH_MS, log, runOnce: () => this.#endRevoked() })
     this.#note = new Loop({
       name: 'key uses',
