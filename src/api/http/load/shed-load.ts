@@ -14,8 +14,8 @@ declare module 'fastify' {
 }
 
 /**
- * The share of the connections that requests which only read can use at once, and the share of it that lists can use. So
- * the rest is always free for changes, and lists leave some for other requests that read.
+ * The shares of the connections that requests which only read can use at once, and that lists, which are among them, can use.
+ * So the rest is always free for changes, and lists leave some for other requests that read.
  */
 const READ_SHARE = 0.8
 const BROWSE_SHARE = 0.5
