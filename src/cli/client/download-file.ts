@@ -44,7 +44,7 @@ export async function downloadInto(
   const progress = new TransferProgress('Downloading', total)
   let received = 0
   try {
-    await persist(async (_, onProgress) => {
+    await persist(progress, async (_, onProgress) => {
       for await (const bytes of bytesFrom(server, id, received)) {
         hash.update(bytes)
         received += bytes.length

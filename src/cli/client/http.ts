@@ -35,7 +35,7 @@ export class HttpAnswer {
   }
 
   /** Returns null if the server did not send the header. */
-  header(name: 'content-type' | 'date' | 'etag'): string | null {
+  header(name: 'content-type' | 'date' | 'etag' | 'retry-after'): string | null {
     return this.#incoming.headers[name] ?? null
   }
 

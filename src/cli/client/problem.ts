@@ -16,21 +16,29 @@ export interface Problem {
 /** The flag for a pointer into the request; the pointer itself if no flag sets it. */
 export type PlaceName = (pointer: string) => string
 
+interface RefusedOptions {
+  readonly nameOf?: PlaceName | undefined
+  readonly hint?: string | undefined
+  readonly retryAfterMs?: number | null
+}
+
 /** The server rejected a request. Commands that built the request from flags can name the flags in the message. */
 export class RefusedError extends CliError {
   readonly problem: Problem
+  /** When the server asks to repeat the request; null if it does not say. */
+  readonly retryAfterMs: number | null
 
-  constructor(problem: Problem, nameOf: PlaceName = placeName, hint = hintFor(problem)) {
+  constructor(problem: Problem, options: RefusedOptions = {}) {
+    const { nameOf = placeName, hint = hintFor(problem), retryAfterMs = null } = options
     const { errors = [], code, requestId } = problem
     super(sentenceOf(problem), hint, exitCodeFor(problem), {
       why: errors.map(({ pointer, detail }) => `${nameOf(pointer)}: ${detail}`),
       code: requestId === undefined ? code : `${code}, request ${requestId}`,
     })
     this.problem = problem
+    this.retryAfterMs = retryAfterMs
   }
 }
-
-export const explainProblem = (problem: Problem): RefusedError => new RefusedError(problem)
 
 /** If the problem lists fields, their errors say what is wrong; otherwise the detail does. */
 function sentenceOf({ title, detail, errors = [] }: Problem): string {

@@ -11,9 +11,9 @@ export async function naming<T>(
     return await work()
   } catch (error) {
     if (error instanceof RefusedError && error.problem.status === 404 && hintIfMissing !== undefined)
-      throw new RefusedError(error.problem, nameOf, hintIfMissing)
+      throw new RefusedError(error.problem, { nameOf, hint: hintIfMissing })
     if (!(error instanceof RefusedError) || error.problem.status !== 422) throw error
-    throw new RefusedError(error.problem, nameOf, hint)
+    throw new RefusedError(error.problem, { nameOf, hint })
   }
 }
 

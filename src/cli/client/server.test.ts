@@ -6,13 +6,14 @@ import { Server, serverUrl } from './server.ts'
 
 interface Said {
   readonly status: number
+  readonly headers?: Record<string, string>
   readonly type?: string
   readonly body?: string
 }
 
-async function whoSays({ status, type = 'application/json', body = '' }: Said): Promise<string> {
+async function whoSays({ status, headers, type = 'application/json', body = '' }: Said): Promise<string> {
   const server = createServer((_, answer) =>
-    answer.writeHead(status, { 'content-type': type, 'content-length': body.length }).end(body),
+    answer.writeHead(status, { ...headers, 'content-type': type, 'content-length': body.length }).end(body),
   ).listen(0, '127.0.0.1')
   onTestFinished(() => {
     server.closeAllConnections()
@@ -44,6 +45,17 @@ test('the error message is the detail of the problem document', async () => {
   const url = await whoSays({ status: 404, type: 'application/problem+json', body: JSON.stringify(problem) })
 
   await expect(new Server(url).get('/v1/tasks/a')).rejects.toThrow('Task a does not exist.')
+})
+
+test('a refusal says when the server wants to be asked again', async () => {
+  const body = JSON.stringify({ status: 503, code: 'busy', title: 'Busy', detail: 'No place is free.' })
+  const [asking, silent] = [
+    await whoSays({ status: 503, body, headers: { 'retry-after': '5' } }),
+    await whoSays({ status: 503, body }),
+  ]
+
+  await expect(new Server(asking).get('/v1/tasks')).rejects.toMatchObject({ retryAfterMs: 5_000 })
+  await expect(new Server(silent).get('/v1/tasks')).rejects.toMatchObject({ retryAfterMs: null })
 })
 
 test.each([

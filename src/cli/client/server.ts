@@ -7,7 +7,7 @@ import { ConfigError } from '../../runtime/config/config-error.ts'
 import { readSecretFile } from '../../runtime/config/secret-file.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { type HttpAnswer, sendHttp } from './http.ts'
-import { explainProblem, type Problem } from './problem.ts'
+import { type Problem, RefusedError } from './problem.ts'
 
 export const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 export const SERVER_VARIABLE = 'BELFRY_URL'
@@ -174,7 +174,7 @@ export class Server {
     })
     const data = text === '' ? null : jsonOf(text, answer)
     if (data === undefined || (!answer.isOk && !isProblem(data))) throw this.#stranger(answer)
-    if (!answer.isOk) throw explainProblem(data as Problem)
+    if (!answer.isOk) throw new RefusedError(data as Problem, { retryAfterMs: retryAfterMs(answer) })
     return data
   }
 
@@ -258,6 +258,12 @@ function jsonOf(text: string, answer: HttpAnswer): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The server gives seconds. */
+function retryAfterMs(answer: HttpAnswer): number | null {
+  const seconds = Number(answer.header('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) ? seconds * 1_000 : null
 }
 
 function isProblem(data: unknown): data is Problem {

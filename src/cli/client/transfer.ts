@@ -1,16 +1,11 @@
 /** Uploads and downloads: with a progress display, an idle timeout, and resumption after a failure. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { sizeWords } from '../../core/words/size.ts'
-import { CliError, EXIT } from '../exit.ts'
-import { RefusedError } from './problem.ts'
 import { ProgressLine } from './progress-line.ts'
+import { NO_TRIES, pauseAfter } from './transfer-pause.ts'
 
 /** A connection without any data for this long is aborted. The server takes up to this long to complete the largest file. */
 const IDLE_MS = 120_000
-/** Maximum number of consecutive failures without progress. */
-const MAX_FAILURES = 6
-const FIRST_PAUSE_MS = 500
-const LONGEST_PAUSE_MS = 8_000
 const BAR_CHARACTERS = 20
 
 /** Shows the progress of a transfer. */
@@ -35,6 +30,11 @@ export class TransferProgress {
     this.#line.show(
       `${this.#verb}  ${bar}${share} %  ${sizeWords(done)} of ${sizeWords(this.#total)}  ${rate}/s`,
     )
+  }
+
+  /** Shows why nothing moves now. */
+  showWait(reason: string): void {
+    this.#line.show(`Waiting: ${reason}`)
   }
 
   end(): void {
@@ -71,23 +71,21 @@ export class IdleLimit {
  * it is a retry, and reports progress through the callback.
  */
 export async function persist<T>(
+  progress: TransferProgress,
   attempt: (isRetry: boolean, onProgress: () => void) => Promise<T>,
 ): Promise<T> {
-  let failures = 0
+  let tries = NO_TRIES
   for (let isRetry = false; ; isRetry = true) {
     try {
       return await attempt(isRetry, () => {
-        failures = 0
+        tries = NO_TRIES
       })
     } catch (error) {
-      if (!mayPass(error) || ++failures > MAX_FAILURES) throw error
-      await delay(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1)))
+      const next = pauseAfter(error, tries)
+      if (next === null) throw error
+      if (next.tries.waitedMs > tries.waitedMs) progress.showWait((error as Error).message)
+      tries = next.tries
+      await delay(next.pauseMs)
     }
   }
 }
-
-/** Whether to retry: the server was unreachable or busy, or an upload is at another position, from which it continues. */
-const mayPass = (error: unknown): boolean =>
-  error instanceof RefusedError
-    ? error.problem.status === 503 || error.problem.code === 'upload_conflict'
-    : error instanceof CliError && error.exitCode === EXIT.unreachable

@@ -36,7 +36,7 @@ export async function uploadLocalFile(
   let received = begun.receivedBytes
   const before = received
   try {
-    const file = await persist(async (isRetry, onProgress) => {
+    const file = await persist(progress, async (isRetry, onProgress) => {
       if (isRetry) {
         const now = await server.get<File>(`/v1/files/${begun.id}`)
         if (now.state === 'ready') return now

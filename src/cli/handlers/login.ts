@@ -54,7 +54,7 @@ async function knownTo(server: Server): Promise<Me> {
     if (me.kind !== 'anonymous') return me
   } catch (error) {
     if (!(error instanceof RefusedError) || error.problem.status !== 401) throw error
-    throw new RefusedError(error.problem, undefined, 'Check the key and the address. Nothing was stored.')
+    throw new RefusedError(error.problem, { hint: 'Check the key and the address. Nothing was stored.' })
   }
   throw new CliError(
     `${server.url} has no API keys yet, so it needs no login.`,
