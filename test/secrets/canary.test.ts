@@ -27,6 +27,9 @@ const LONG = `canary-4b7e-${Array.from({ length: 20 }, (_, i) => (i * 7919).toSt
 /** Several lines, which may be told one by one. */
 const KEY_LINES = ['canary-4b7e-first-line', 'canary-4b7e-another-line/of+a=key', 'canary-4b7e-last-line']
 const KEY = `${KEY_LINES.join('\n')}\n`
+/** As servers write text into the pages that show their errors. */
+const html = (text: string) =>
+  text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;')
 const wrapped = (text: string) => text.replace(/.{76}/g, '$&\n')
 
 /** Every way in which it may be told. */
@@ -38,6 +41,9 @@ const FORMS = [CANARY, ADDRESS, TOKEN, LONG, ...KEY_LINES].flatMap((value) => {
       value,
       json,
       JSON.stringify(json).slice(1, -1),
+      html(value),
+      JSON.stringify(html(value)).slice(1, -1),
+      html(json),
       encodeURIComponent(value),
       new URLSearchParams({ v: value }).toString().slice(2),
     ],
@@ -95,6 +101,7 @@ const planted = (url: string): readonly object[] => [
   { type: 'webhook', url: `${url}/text`, body: 'token={{secret.CANARY}}' },
   { type: 'webhook', url: `${url}/text`, body: '{{secret.LONG}} and {{secret.KEY}}' },
   { type: 'webhook', url: `${url}/fails`, body: '{{secret.CANARY}}' },
+  { type: 'webhook', url: `${url}/page`, body: 'token={{secret.CANARY}}' },
   {
     type: 'http',
     url: `${url}/http?q={{secret.CANARY}}`,
@@ -167,6 +174,10 @@ async function dumpOf(db: Database): Promise<string> {
 test('a canary secret that is used in every place leaks nowhere', async () => {
   const sink = await startSink(({ path, headers, body }) => {
     if (path.startsWith('/redirect')) return { status: 307, headers: { location: `/redirected${path}` } }
+    if (path.startsWith('/page')) {
+      const page = `<html><h1>Bad Request</h1><pre>${html(`${path}\n${body}`)}</pre></html>`
+      return { status: 400, headers: { 'content-type': 'text/html' }, body: page }
+    }
     const said = JSON.stringify({
       path,
       headers,

@@ -12,31 +12,34 @@ export interface Reading {
   endOf(at: number): number
 }
 
-/** Maximum number of bytes of a byte of a value: two hexadecimal digits, each an escape of six percent-encoded characters. */
+/**
+ * Maximum number of bytes of a byte of a value: two hexadecimal digits, each an escape of six percent-encoded characters. A
+ * percent-encoded HTML entity is shorter.
+ */
 export const MAX_GROWTH = 36
 
 /** Maximum length of an escape: the two halves of a surrogate pair in JSON, each percent-encoded. */
 const MAX_ESCAPE = 36
+const AMPERSAND = 0x26
 const BACKSLASH = 0x5c
 const PERCENT = 0x25
 const PLUS = 0x2b
 const SPACE = 0x20
 
-/** The text as it is, and as it is after decoding its escapes as in URLs, forms and JSON, also if one is inside the other. */
+/** The text as it is, and after decoding its escapes as in URLs, forms, JSON and HTML, also if one is inside the other. */
 export function readingsOf(bytes: Buffer): Reading[] {
   const plain: Reading = { bytes, startOf: itself, endOf: itself }
-  const readings = [plain]
-  const first = [unescapedUrl(plain, false), unescapedJson(plain)]
-  for (const reading of first) {
-    if (!reading) continue
-    readings.push(reading)
-    for (const second of [unescapedUrl(reading, false), unescapedJson(reading)])
-      if (second) readings.push(second)
-  }
+  const first = unescaped(plain)
+  const readings = [plain, ...first, ...first.flatMap(unescaped)]
   const form = unescapedUrl(plain, true)
   if (form) readings.push(form)
   return readings
 }
+
+const unescaped = (reading: Reading): Reading[] =>
+  [unescapedUrl(reading, false), unescapedJson(reading), unescapedHtml(reading)].filter(
+    (each) => each !== undefined,
+  )
 
 const itself = (at: number) => at
 
@@ -120,6 +123,48 @@ function unescapedJson(reading: Reading): Reading | undefined {
   return out.end()
 }
 
+/** The entities that are written for characters with a meaning in HTML. */
+const ENTITIES: Readonly<Record<string, number>> = { amp: 38, lt: 60, gt: 62, quot: 34, apos: 39 }
+const ENTITY = /^&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([\da-f]{1,6}));/i
+/** Length of `&#x10ffff;`. Encoders write no longer entities, although HTML allows any number of zeros. */
+const MAX_ENTITY = 10
+const MAX_CODE_POINT = 0x10ffff
+
+/** Decodes HTML entities. Undefined if there are none, as in most texts that contain `&`. */
+function unescapedHtml(reading: Reading): Reading | undefined {
+  const { bytes } = reading
+  let next = entityFrom(bytes, 0)
+  if (next === undefined) return undefined
+  const out = new Builder(reading)
+  for (let i = 0; i < bytes.length; )
+    if (next !== undefined && i === next.at) {
+      for (const each of Buffer.from(next.character)) out.add(each, i)
+      i += next.length
+      next = entityFrom(bytes, i)
+    } else out.add(bytes[i] as number, i++)
+  return out.end()
+}
+
+/** The first entity at or after an index. */
+function entityFrom(
+  bytes: Buffer,
+  from: number,
+): { readonly at: number; readonly length: number; readonly character: string } | undefined {
+  for (let at = bytes.indexOf(AMPERSAND, from); at >= 0; at = bytes.indexOf(AMPERSAND, at + 1)) {
+    if (!isEntityBegun(bytes, at)) continue
+    const [text, name, decimal, hex] = ENTITY.exec(bytes.toString('latin1', at, at + MAX_ENTITY)) ?? []
+    if (text === undefined) continue
+    const code = name
+      ? ENTITIES[name.toLowerCase()]
+      : decimal
+        ? Number(decimal)
+        : Number.parseInt(hex ?? '', 16)
+    if (code !== undefined && code <= MAX_CODE_POINT)
+      return { at, length: text.length, character: String.fromCodePoint(code) }
+  }
+  return undefined
+}
+
 const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00
 const isLow = (unit: number) => unit >= 0xdc00 && unit < 0xe000
 
@@ -169,21 +214,43 @@ class Builder {
   }
 }
 
-/** The nearest place at or before `cut` that is not inside of an escape. */
+/**
+ * The nearest place at or before `cut` that is not inside of an escape. An entity contains no other `&`, so only those near the
+ * cut matter; HTML is often so full of them that one would follow another up to the start of the text.
+ */
 export function beforeEscape(bytes: Buffer, cut: number): number {
   let at = cut
-  for (let i = at - 1; i >= 0 && i >= at - MAX_ESCAPE; i--)
-    if (bytes[i] === BACKSLASH || bytes[i] === PERCENT) at = i
+  for (let i = at - 1; i >= 0 && i >= at - MAX_ESCAPE; i--) {
+    const isNear = i >= cut - MAX_ESCAPE
+    if (bytes[i] === BACKSLASH || bytes[i] === PERCENT || (isNear && isEntityBegun(bytes, i))) at = i
+  }
   return at
 }
 
+/** Whether an entity may begin here. Most `&` separate the fields of a form, where the text need not be kept together. */
+const isEntityBegun = (bytes: Buffer, at: number): boolean =>
+  bytes[at] === AMPERSAND &&
+  (at + 1 === bytes.length || '#alqgALQG'.includes(String.fromCharCode(bytes[at + 1] as number)))
+
 /** An incomplete escape at the end of a text, or the first half of a surrogate pair. */
-const BEGUN_ESCAPE = /(?:%[0-9a-f]?|\\+(?:u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?)?)$/i
+const BEGUN_ESCAPE = new RegExp(
+  [
+    /%[0-9a-f]?/,
+    /\\+(?:u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?)?/,
+    /&(?:#\d{0,7}|#x[0-9a-f]{0,6}|am?p?|ap?o?s?|[lg]t?|qu?o?t?)?/,
+  ]
+    .map(({ source }) => `(?:${source})$`)
+    .join('|'),
+  'i',
+)
+
+/** Maximum number of incomplete escapes inside one another: no more levels are decoded. */
+const MAX_BEGUN = 3
 
 /** Index at which an incomplete escape begins, which may be inside another escape; the length of the text if there is none. */
 export function beforeBegunEscape(bytes: Buffer): number {
   let end = bytes.length
-  for (let length = -1; length !== 0; end -= length)
+  for (let level = 0, length = -1; length !== 0 && level < MAX_BEGUN; level++, end -= length)
     length = BEGUN_ESCAPE.exec(bytes.toString('latin1', Math.max(0, end - MAX_ESCAPE), end))?.[0].length ?? 0
   return end
 }

@@ -4,9 +4,20 @@ import { MAX_ENCODED_LINES } from './patterns.ts'
 import { type RedactedParts, Redactor } from './redactor.ts'
 
 const SECRET = 'p4ss/w"ord+é\\ 1'
+const MARKUP = `a<b>&'"c&amp;d`
 const one = new Redactor([['API', SECRET]])
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
+const NAMES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+}
+const html = (text: string) => text.replace(/[&<>"']/g, (c) => NAMES[c] ?? c)
+const inDecimal = (text: string) => [...text].map((c) => `&#${c.codePointAt(0)};`).join('')
+const inHex = (text: string) => [...text].map((c) => `&#x${c.codePointAt(0)?.toString(16)};`).join('')
 const inLines = (text: string) => text.replace(/.{8}(?=.)/g, '$&\r\n')
 
 describe('what an attempt records', () => {
@@ -39,9 +50,29 @@ describe('what an attempt records', () => {
     expect(one.text(`before ${written} after`)).toMatch(/^before [\w:=]{0,4}\[secret API\][\w=]{0,3} after$/)
   })
 
+  test.each([
+    ['in HTML', html(MARKUP)],
+    ['in HTML with numbers', MARKUP.replace(/[&<>"']/g, inDecimal).replace('&#39;', '&#039;')],
+    ['in HTML with capital letters', html(MARKUP).replace(/&\w+;/g, (name) => name.toUpperCase())],
+    ['in HTML that escapes everything', inDecimal(MARKUP)],
+    ['in HTML that escapes everything in hexadecimal', inHex(MARKUP)],
+    ['in HTML inside of HTML', html(html(MARKUP))],
+    ['in HTML inside of JSON', JSON.stringify(html(MARKUP)).slice(1, -1)],
+    ['in HTML inside of JSON that escapes &', html(MARKUP).replaceAll('&', '\\u0026')],
+    ['in HTML inside of a URL', encodeURIComponent(html(MARKUP))],
+    ['in JSON inside of HTML', html(JSON.stringify(MARKUP).slice(1, -1))],
+    ['in a URL inside of HTML', html(encodeURIComponent(MARKUP))],
+  ])('redacts a secret with markup %s', (_, written) => {
+    const redactor = new Redactor([['API', MARKUP]])
+
+    expect(redactor.text(`<b>before ${written} &amp; after</b>`)).toBe(
+      '<b>before [secret API] &amp; after</b>',
+    )
+  })
+
   test('keeps everything else as it was', () => {
-    expect(one.text('{{secret.API}} %zz \\u12 100% p4ss/w')).toBe(
-      '{{secret.API}} %zz \\u12 100% [secret API]',
+    expect(one.text('{{secret.API}} %zz \\u12 &lt &#x110000; &#; 100% p4ss/w')).toBe(
+      '{{secret.API}} %zz \\u12 &lt &#x110000; &#; 100% [secret API]',
     )
     expect(one.text('p4ss/ and nothing else')).toBe('p4ss/ and nothing else')
     expect(new Redactor([]).text(SECRET)).toBe(SECRET)
@@ -95,13 +126,20 @@ describe('what an attempt records', () => {
   })
 })
 
-const values = fc.string({ unit: fc.constantFrom(...'ab%\\"/+é 🦉1n'), minLength: 6, maxLength: 12 })
-const noise = fc.string({ unit: fc.constantFrom(...'ab%\\"u0+é 🦉1n'), maxLength: 40 })
+const values = fc.string({ unit: fc.constantFrom(...'ab%\\"/+é 🦉1n&<'), minLength: 6, maxLength: 12 })
+const noise = fc.string({ unit: fc.constantFrom(...'ab%\\"u0+é 🦉1n&#;', '&lt', 'amp;'), maxLength: 40 })
 const writings = fc.constantFrom<(text: string) => string>(
   (text) => text,
   encodeURIComponent,
   (text) => JSON.stringify(text).slice(1, -1),
   (text) => encodeURIComponent(JSON.stringify(text).slice(1, -1)),
+  html,
+  inDecimal,
+  inHex,
+  (text) => html(html(text)),
+  (text) => encodeURIComponent(inHex(text)),
+  (text) => JSON.stringify(html(text)).slice(1, -1).replaceAll('&', '\\u0026'),
+  (text) => html(JSON.stringify(text).slice(1, -1)),
   (text) => inLines(base64(text)),
   (text) => inLines(Buffer.from(text).toString('hex')),
 )

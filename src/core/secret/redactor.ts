@@ -1,6 +1,6 @@
 /**
  * Redacts the values of secrets in everything that an attempt records: `[secret NAME]` replaces them. A value is found in its
- * plain form and with any of its characters escaped as in a URL or in a JSON string, or in one inside the other, and in base64
+ * plain form and with any of its characters escaped as in a URL, a JSON string or HTML, or in one inside the other, and in base64
  * at any position and in hexadecimal, also with line breaks and other whitespace in between. So is each line of a value with
  * several lines. If the text was cut within a value, the beginning of the value is redacted as well.
  */
