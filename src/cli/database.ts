@@ -44,7 +44,11 @@ export const databaseFlags = ({ databaseUrl, dataDir }: Pick<Config, 'databaseUr
 
 const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
 
-export async function openDatabase(config: Config, onStep: (text: string) => void): Promise<OpenDatabase> {
+export async function openDatabase(
+  config: Config,
+  onStep: (text: string) => void,
+  onNote: (text: string) => void = onStep,
+): Promise<OpenDatabase> {
   const embedded =
     config.databaseUrl === null
       ? await startEmbeddedPostgres({
@@ -71,7 +75,7 @@ export async function openDatabase(config: Config, onStep: (text: string) => voi
       pooling: config.databasePooling,
     })
     const migrations = await readMigrations(MIGRATIONS)
-    const applied = await migrate(db, migrations)
+    const applied = await migrate(db, migrations, onNote)
     await buryPredecessor(db, embedded)
     return {
       url,

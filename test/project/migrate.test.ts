@@ -188,6 +188,45 @@ test('an index of a partitioned table is built a partition at a time and does no
   expect(parts.filter(({ isValid }) => !isValid)).toEqual([])
 })
 
+const isWaitingFor = (db: Database, table: string) => async () => {
+  const [row] = await db.run(sql<{ isWaited: boolean }>`
+    select exists (select from pg_locks where not granted and relation = ${table}::regclass) as "isWaited"`)
+  return row?.isWaited === true
+}
+
+test('creating an index of a partitioned table does not keep others waiting behind a long transaction', async () => {
+  const { db } = await createTestDatabase()
+  const added = aMigration({ text: ON_PARTITIONS })
+  let migrating: Promise<Migration[]> | undefined
+
+  await db.transaction(async (tx) => {
+    await tx.run(sql`update run set worker_id = worker_id`)
+    migrating = migrate(db, [...migrations, added])
+    await eventually(isWaitingFor(db, 'run'), { everyMs: 5 })
+    await db.run(sql`update run set worker_id = worker_id`)
+  })
+
+  expect(await migrating).toEqual([added])
+})
+
+test('migrations wait for a long query without keeping others waiting, and say so', async () => {
+  const { db } = await createTestDatabase()
+  const added = aMigration({ text: 'alter table project add column one_more text' })
+  const steps: string[] = []
+  let migrating: Promise<Migration[]> | undefined
+
+  await db.transaction(async (tx) => {
+    await tx.run(sql`select count(*) from project`)
+    migrating = migrate(db, [...migrations, added], (text) => steps.push(text))
+    await eventually(isWaitingFor(db, 'project'), { everyMs: 5 })
+    await db.run(sql`select count(*) from project`)
+    await eventually(async () => steps.length > 0)
+  })
+
+  expect(await migrating).toEqual([added])
+  expect(steps).toEqual([expect.stringContaining('wait for long queries')])
+})
+
 test('a partition that is added, and one whose build was interrupted, get the index too', async () => {
   const { db } = await createTestDatabase()
   const added = aMigration({ text: ON_PARTITIONS })

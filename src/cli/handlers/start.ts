@@ -55,7 +55,11 @@ export async function start(config: Config): Promise<void> {
   steps.title(`Belfry ${VERSION}`)
   steps.done('node', process.versions.node)
   steps.begin('database', 'starting')
-  const database = await openDatabase(config, (text) => steps.update(text)).catch((error: unknown) => {
+  const database = await openDatabase(
+    config,
+    (text) => steps.update(text),
+    (text) => steps.note('database', text),
+  ).catch((error: unknown) => {
     steps.clear()
     if (error instanceof EmbeddedPostgresError && error.holder) return error.holder
     throw error

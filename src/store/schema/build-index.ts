@@ -1,6 +1,7 @@
 /** Builds one index of a table in use, without blocking writers. */
 import type { Database } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
+import { limitLocks, withBriefLocks } from './brief-locks.ts'
 
 /** An index as its migration defines it: `definition` follows the name of the table. */
 export interface Index {
@@ -34,19 +35,26 @@ async function buildAlone(
  * becomes valid. Partitions that are added in the meantime get theirs from PostgreSQL.
  */
 async function buildOnPartitions(db: Database, { name, table, definition }: Index): Promise<void> {
-  await db.runAlone(`create index if not exists ${name} on only ${table} ${definition}`)
+  await change(db, `create index if not exists ${name} on only ${table} ${definition}`)
   for (const partition of await partitionsWithout(db, { name, table })) {
     const part = `${partition}_${name}`
     const statement = `create index concurrently if not exists ${part} on ${partition} ${definition}`
     try {
       await buildAlone(db, { name: part, statement })
-      await db.runAlone(`alter index ${name} attach partition ${part}`)
+      await change(db, `alter index ${name} attach partition ${part}`)
     } catch (error) {
       // Retention may have dropped the partition in the meantime.
       if (await exists(db, partition)) throw error
     }
   }
 }
+
+/** Runs a statement that takes no time, but locks out others who use the table. */
+const change = (db: Database, text: string): Promise<unknown> =>
+  withBriefLocks(db, async (tx, lockTimeoutMs) => {
+    await limitLocks(tx, lockTimeoutMs)
+    await tx.run({ text, values: [] })
+  })
 
 /** Returns the partitions without an attached index, latest first. */
 async function partitionsWithout(

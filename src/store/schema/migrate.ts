@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import type { Database, Queryable } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { ensurePartitions } from '../history/partitions.ts'
+import { limitLocks, withBriefLocks } from './brief-locks.ts'
 import { buildIndexes, isBuiltAside } from './build-indexes.ts'
 import { readOldestMigration, tooOldSentence } from './compatibility.ts'
 import { type Migration, noteApplied } from './migration.ts'
@@ -39,23 +40,41 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
   )
 }
 
+const WAITING =
+  'the migrations wait for long queries or transactions of others that use the same tables; see pg_stat_activity'
+
 /**
  * Applies the missing migrations and returns them. A database that a newer release has updated is used as it is, as long as it
- * admits builds of this age.
+ * admits builds of this age. `onWait` is told if the migrations have to wait for others.
  */
-export async function migrate(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
-  const { together, aside } = await db.transaction(async (tx) => {
-    await tx.run(sql`select pg_advisory_xact_lock(hashtext('belfry.migrate'))`)
-    await tx.run(sql`
-      create table if not exists migration (
-        number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`)
-    const missing = await findMissing(tx, migrations)
-    const together = missing.filter((migration) => !isBuiltAside(migration))
-    for (const migration of together) await apply(tx, migration)
-    return { together, aside: missing.filter(isBuiltAside) }
-  })
+export async function migrate(
+  db: Database,
+  migrations: readonly Migration[],
+  onWait: (text: string) => void = () => {},
+): Promise<Migration[]> {
+  const { together, aside } = await withBriefLocks(
+    db,
+    (tx, lockTimeoutMs) => applyMissing(tx, { migrations, lockTimeoutMs }),
+    () => onWait(WAITING),
+  )
   await db.run(ensurePartitions())
   return aside.length === 0 ? together : [...together, ...(await buildIndexes(db, aside))]
+}
+
+/** Applies the missing migrations apart from those that are built aside. Other nodes are waited for; then each lock only briefly. */
+async function applyMissing(
+  tx: Queryable,
+  { migrations, lockTimeoutMs }: { migrations: readonly Migration[]; lockTimeoutMs: number },
+): Promise<{ together: Migration[]; aside: Migration[] }> {
+  await tx.run(sql`select pg_advisory_xact_lock(hashtext('belfry.migrate'))`)
+  await limitLocks(tx, lockTimeoutMs)
+  await tx.run(sql`
+    create table if not exists migration (
+      number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`)
+  const missing = await findMissing(tx, migrations)
+  const together = missing.filter((migration) => !isBuiltAside(migration))
+  for (const migration of together) await apply(tx, migration)
+  return { together, aside: missing.filter(isBuiltAside) }
 }
 
 async function findMissing(tx: Queryable, migrations: readonly Migration[]): Promise<Migration[]> {
