@@ -209,6 +209,27 @@ test('creating an index of a partitioned table does not keep others waiting behi
   expect(await migrating).toEqual([added])
 })
 
+test('an index becomes valid even if a partition is dropped just before its turn', async () => {
+  const { db } = await createTestDatabase()
+  const added = aMigration({ text: ON_PARTITIONS })
+  const oldest = 'run_20200101'
+  await db.run({
+    text: `create table ${oldest} partition of run for values from ('2020-01-01 00:00+00') to ('2020-01-02 00:00+00')`,
+    values: [],
+  })
+  let migrating: Promise<Migration[]> | undefined
+
+  await db.transaction(async (tx) => {
+    await tx.run({ text: `lock table ${oldest} in share update exclusive mode`, values: [] })
+    migrating = migrate(db, [...migrations, added])
+    await eventually(isWaitingFor(db, oldest))
+    await tx.run({ text: `drop table ${oldest}`, values: [] })
+  })
+  await migrating
+
+  expect((await partsOf(db)).filter(({ isValid }) => !isValid)).toEqual([])
+})
+
 test('migrations wait for a long query without keeping others waiting, and say so', async () => {
   const { db } = await createTestDatabase()
   const added = aMigration({ text: 'alter table project add column one_more text' })

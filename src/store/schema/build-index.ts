@@ -32,11 +32,13 @@ async function buildAlone(
 /**
  * PostgreSQL builds no index of a partitioned table concurrently, but that of a single partition. So the index is created without
  * its partitions, which takes no time; then each partition gets one of its own, which is attached. With the last one the index
- * becomes valid. Partitions that are added in the meantime get theirs from PostgreSQL.
+ * becomes valid. Partitions that are added in the meantime get theirs from PostgreSQL. The latest partition is attached last: retention
+ * drops the oldest, and if one were dropped that is still to be attached, nothing would make the index valid.
  */
 async function buildOnPartitions(db: Database, { name, table, definition }: Index): Promise<void> {
   await change(db, `create index if not exists ${name} on only ${table} ${definition}`)
-  for (const partition of await partitionsWithout(db, { name, table })) {
+  const [latest, ...others] = await partitionsWithout(db, { name, table })
+  for (const partition of latest === undefined ? [] : [...others, latest]) {
     const part = `${partition}_${name}`
     const statement = `create index concurrently if not exists ${part} on ${partition} ${definition}`
     try {
