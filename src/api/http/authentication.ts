@@ -1,6 +1,7 @@
 /**
  * Authenticates and authorizes requests. Both happen from the head of the request alone, before its body is read and before
- * anything is read for the caller. Every route declares the access that it needs, next to its schema:
+ * anything is read for the caller. If the body takes a while to arrive, both happen again before the request is handled. Every
+ * route declares the access that it needs, next to its schema:
  *
  * app.get('/v1/tasks', { schema: list, config: { access: 'read' } }, …)
  *
@@ -32,6 +33,7 @@ import type { KeyBook } from '../../operations/keys/key-book.ts'
 import type { ProjectBook } from '../../operations/projects/project-book.ts'
 import type { KnownProject } from '../../store/projects/projects.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers.ts'
+import type { WakeUps } from '../../transport/wake-ups.ts'
 import type { App } from '../app.ts'
 import { requireNetwork } from './key-authenticator.ts'
 import { onceClosed } from './once-closed.ts'
@@ -87,6 +89,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The context for the operations of the request. */
     context: Context
+    /** When its sender was authenticated, on the clock of `performance`. */
+    authenticatedAt: number
     /** The sender of the request and its project, as far as they are known, also if the request is rejected. */
     caller: KnownCaller | null
     /** The claims signed in the address of the request; null if its sender has used another credential. */
@@ -108,6 +112,12 @@ export interface AuthenticationOptions {
   readonly count: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 }
 
+/**
+ * How long the result of authentication is used. Credentials are cached for a second before that, so this leaves half a second
+ * of the two within which a revocation applies.
+ */
+const AUTHENTICATED_MS = 500
+
 /** Longer project names are truncated in error messages. */
 const MAX_NAME_CHARACTERS = 100
 
@@ -118,23 +128,55 @@ export const PROJECT_HEADER = 'belfry-project'
 export function authenticateRequests(app: App, options: AuthenticationOptions): void {
   requireDeclarations(app)
   app.decorateRequest('context')
+  app.decorateRequest('authenticatedAt', 0)
   app.decorateRequest('worker', null)
   app.decorateRequest('attempt', null)
   app.decorateRequest('caller', null)
   app.decorateRequest('signed', null)
-  app.addHook('onRequest', async (request, reply) => {
+  const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
     const access = request.is404 ? 'public' : configOf(request).access
     if (access === undefined) throw new Error(`${request.url} declares no access`)
+    request.authenticatedAt = performance.now()
+    const call = await callFor(request, reply, access, options)
+    request.context = contextOf(options.facilities, {
+      ...call,
+      request: { id: request.id, reason: reasonOf(request) },
+    })
+  }
+  app.addHook('onRequest', async (request, reply) => {
     try {
-      const call = await callFor(request, reply, access, options)
-      request.context = contextOf(options.facilities, {
-        ...call,
-        request: { id: request.id, reason: reasonOf(request) },
-      })
+      await authenticate(request, reply)
     } finally {
       // Rejected requests count too, or a key could send any number of them.
       await options.count(request, reply)
     }
+  })
+  authenticateAgain(app, { authenticate, wakeUps: options.facilities.wakeUps })
+}
+
+/**
+ * Authenticates again, before it is handled, a request whose body arrived late or while access was being changed: otherwise its
+ * sender could begin many changes and finish them after a revocation. Lasting requests are ended instead.
+ */
+function authenticateAgain(
+  app: App,
+  {
+    authenticate,
+    wakeUps,
+  }: {
+    readonly authenticate: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+    readonly wakeUps: WakeUps
+  },
+): void {
+  let changedAt = Number.NEGATIVE_INFINITY
+  wakeUps.onAccess(() => {
+    changedAt = performance.now()
+  })
+  app.addHook('preHandler', (request, reply, done) => {
+    const { authenticatedAt } = request
+    const isCurrent = authenticatedAt > changedAt && performance.now() - authenticatedAt < AUTHENTICATED_MS
+    if (isCurrent || configOf(request).lasting !== undefined) done()
+    else authenticate(request, reply).then(() => done(), done)
   })
 }
 
