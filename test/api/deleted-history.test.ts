@@ -108,6 +108,21 @@ test('a one-off that has run stays finished when it is replaced by the same one-
   }
 })
 
+test('a one-off that has run stays finished when it is moved back after it was moved many times', async () => {
+  const schedule = { type: 'once', at: iso(now() - 3 * DAY) }
+  const task = await create({ schedule, misfire: { window: '7d' } })
+  await createdBefore(task.id, 5)
+  await ran(task.id, 1)
+  await deleteHistory(task.id)
+  for (let n = 1; n <= 25; n += 1)
+    await edit(task.id, { schedule: { type: 'once', at: iso(now() + DAY + n * 60_000) } })
+
+  const { status, body } = await edit(task.id, { schedule })
+
+  expect([status, body.state]).toEqual([200, 'finished'])
+  expect(await agendaOf(db, task.id)).toEqual([])
+})
+
 test('a one-off that had another instant runs at one in the past, within the misfire window', async () => {
   const task = await create({
     schedule: { type: 'once', at: iso(now() + DAY) },

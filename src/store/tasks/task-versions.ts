@@ -54,8 +54,11 @@ export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
     withDefinitions,
   )
 
-/** The same instant can be written in several ways; more of them than this are not expected. */
-const MAX_SPELLINGS = 20
+/**
+ * Maximum number of instants, as written, that are read of one task. The same instant can be written in several ways, some of which
+ * PostgreSQL cannot read, so the caller compares them; a one-off is not expected to be moved this often.
+ */
+const MAX_EARLIER_INSTANTS = 10_000
 
 /** An instant that a one-off had in earlier versions. */
 export interface EarlierOnce {
@@ -82,7 +85,7 @@ export const earlierOnces = ({
          max(version) as last, max(replaced_at) as until,
          min(version) filter (where replaced_at > to_timestamp(${at}::float8 / 1000)) as "passedIn"
   from task_version where task_id = ${taskId} and version < ${before}
-  group by 1 order by last desc limit ${MAX_SPELLINGS}`
+  group by 1 order by last desc limit ${MAX_EARLIER_INSTANTS}`
 
 /** Who created a version, and why. */
 export interface EditNote {
