@@ -33,4 +33,5 @@ export const archiveProject = async (name: string, options?: ChangeOptions): Pro
   await ask('DELETE', `${PATH}/${name}`, options)
 }
 
-export const restoreProject = (name: string): Promise<Project> => post(`${PATH}/${name}/restore`, {})
+export const restoreProject = (name: string, options?: ChangeOptions): Promise<Project> =>
+  post(`${PATH}/${name}/restore`, {}, options)

@@ -187,6 +187,28 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(narrowed).toEqual({ allowedPrivate: ['10.2.0.7/32'] })
   })
 
+  test('archiving a project and restoring it ask for the reason', async () => {
+    await node.request('POST', '/v1/projects', { name: 'resting' })
+    const { page } = await visit(`${node.url}/settings/projects?q=resting`)
+    const list = (name: string) => page.getByRole('list', { name, exact: true })
+    const dialog = page.getByRole('dialog')
+
+    await list('Projects').getByRole('button', { name: 'Archive resting' }).click()
+    await dialog.getByLabel('Reason').fill('not needed now')
+    await dialog.getByRole('button', { name: 'Archive', exact: true }).click()
+    await list('Archived projects').getByRole('button', { name: 'Restore resting' }).click()
+    await dialog.getByText('recorded as skipped').waitFor()
+    await dialog.getByLabel('Reason').fill('needed again')
+    await dialog.getByRole('button', { name: 'Restore', exact: true }).click()
+    await list('Projects').getByText('resting').waitFor()
+
+    const { body: log } = await node.request('GET', '/v1/audit-log?scope=installation&limit=2')
+    expect(log.items).toMatchObject([
+      { action: 'project.restore', reason: 'needed again' },
+      { action: 'project.archive', reason: 'not needed now' },
+    ])
+  })
+
   test('signing secrets are shown once, rotated and revoked, and an invalid origin is refused', async () => {
     const { page } = await visit(`${node.url}/settings/signing-secrets?panel=new`, { expected: /422/ })
     const list = page.getByRole('list', { name: 'Signing secrets' })

@@ -7,11 +7,10 @@ import { meQuery, shownProject, useMay } from '../../api/me.ts'
 import { itemsOf } from '../../api/pages.ts'
 import { archiveProject, projectPages, projectsQuery, restoreProject } from '../../api/projects.ts'
 import { queryClient } from '../../api/query-client.ts'
-import type { Project } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import { Instant } from '../../components/instant.tsx'
 import { Filters } from '../../components/screen.tsx'
-import { tell, tellFailure } from '../../components/toast.tsx'
+import { tell } from '../../components/toast.tsx'
 import { TypedFilter } from '../../components/typed-filter.tsx'
 import { usePanel } from './panel-in-address.ts'
 import { ProjectPanel } from './project-panel.tsx'
@@ -87,16 +86,8 @@ function ProjectList({ q }: ProjectListProps) {
 function ArchivedProjects({ q }: ProjectListProps) {
   const query = useInfiniteQuery(projectPages(true, q))
   const isAdmin = useMay()('installation')
+  const [asked, setAsked] = useState<string | null>(null)
   const projects = itemsOf(query.data)
-  const restore = async ({ name }: Project) => {
-    try {
-      await restoreProject(name)
-      tell({ text: `The project ${name} was restored.` })
-    } catch (error) {
-      tellFailure(error)
-    }
-    readProjectsAgain()
-  }
   if (projects.length === 0) return null
   return (
     <SettingsList
@@ -110,7 +101,7 @@ function ArchivedProjects({ q }: ProjectListProps) {
           name={project.name}
           acts={[
             ['Open', () => chooseProject(project.name)],
-            isAdmin && ['Restore', () => void restore(project)],
+            isAdmin && ['Restore…', () => setAsked(project.name)],
           ]}
         >
           <Small>
@@ -118,7 +109,9 @@ function ArchivedProjects({ q }: ProjectListProps) {
           </Small>
         </Row>
       )}
-    />
+    >
+      {asked !== null && <RestoreProject name={asked} onClose={() => setAsked(null)} />}
+    </SettingsList>
   )
 }
 
@@ -143,6 +136,29 @@ function ArchiveProject({ name, onClose }: { readonly name: string; readonly onC
       button="Archive"
       isHarmful
       act={archive}
+    />
+  )
+}
+
+function RestoreProject({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  const restore = async (options: ChangeOptions) => {
+    await restoreProject(name, options)
+    readProjectsAgain()
+    tell({ text: `The project ${name} was restored.` })
+    onClose()
+  }
+  return (
+    <ActDialog
+      title={`Restore the project ${name}?`}
+      onClose={onClose}
+      effects={[
+        'Tasks that were paused when it was archived are resumed.',
+        'Occurrences that were due in between are recorded as skipped.',
+      ]}
+      twin={{ method: 'POST', path: `/v1/projects/${name}/restore` }}
+      command={`belfry project restore ${name}`}
+      button="Restore"
+      act={restore}
     />
   )
 }
