@@ -155,16 +155,29 @@ export class HttpClient {
     })
   }
 
-  /** Sends one request and waits for its response; never rejects because of what the remote end does. */
+  /**
+   * Sends one request and waits for its response; never rejects because of what the remote end does. Rejects, without sending
+   * anything, if it cannot be found out which networks the project may reach.
+   */
   send(request: HttpRequest): Promise<HttpResult> {
+    const { projectId } = request
+    const confinement = projectId === undefined ? undefined : this.#projectNetworks.of(projectId)
+    return confinement instanceof Promise
+      ? confinement.then((known) => this.#sendWithin(known, request))
+      : this.#sendWithin(confinement, request)
+  }
+
+  #sendWithin(confinement: Confinement | undefined, request: HttpRequest): Promise<HttpResult> {
     return new Promise((resolve) => {
-      new Call(request, this.#leaseFor(request), this.#shortage, resolve).start()
+      new Call(request, this.#leaseFor(request, confinement), this.#shortage, resolve).start()
     })
   }
 
-  #leaseFor({ target: { origin }, projectId, onlyPublic }: HttpRequest): PoolLease {
+  #leaseFor(
+    { target: { origin }, onlyPublic }: HttpRequest,
+    confinement: Confinement | undefined,
+  ): PoolLease {
     if (onlyPublic) return this.#publicPools.lease(origin)
-    const confinement = projectId === undefined ? undefined : this.#projectNetworks.of(projectId)
     return this.#pools.lease(origin, confinement && this.#separateFor(confinement))
   }
 

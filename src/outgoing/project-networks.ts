@@ -13,8 +13,8 @@ export interface Confinement {
 
 /** Looks up the networks of projects. */
 export interface ProjectNetworks {
-  /** Returns undefined for a project without restrictions. */
-  of(projectId: string): Confinement | undefined
+  /** Returns undefined for a project without restrictions; a promise if the restrictions must be read first. */
+  of(projectId: string): Confinement | undefined | Promise<Confinement | undefined>
 }
 
 /** For requests that belong to no project. */

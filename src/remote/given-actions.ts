@@ -55,7 +55,7 @@ export class GivenActions {
       case 'http':
         return this.#call(work, action, 'body' in action ? action.body : undefined)
       default:
-        return { action, program: null, call: this.#callOf(work, null) }
+        return { action, program: null, call: await this.#callOf(work, null) }
     }
   }
 
@@ -101,11 +101,11 @@ export class GivenActions {
   }
 
   /** Gives the body as text, so that the bytes sent are those that were signed. */
-  #call(work: Work, action: Action, body: unknown): GivenAction | { failure: Failure } {
+  async #call(work: Work, action: Action, body: unknown): Promise<GivenAction | { failure: Failure }> {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
     const origin = 'url' in action ? originOf(action.url) : null
     try {
-      const call = this.#callOf(work, origin === null ? null : { origin, body: text ?? '' })
+      const call = await this.#callOf(work, origin === null ? null : { origin, body: text ?? '' })
       const given = text === undefined ? action : ({ ...action, body: text } as Action)
       return { action: given, program: null, call }
     } catch (error) {
@@ -114,16 +114,17 @@ export class GivenActions {
     }
   }
 
-  #callOf(
+  async #callOf(
     { runId, definition: { projectId, secrets } }: Work,
     signed: { readonly origin: string; readonly body: string } | null,
-  ): GivenCall {
+  ): Promise<GivenCall> {
     const { clock, signer, projectNetworks } = this.#options
+    const confinement = await projectNetworks.of(projectId)
     const now = clock.now()
     const timestamp = String(Math.floor(now / 1_000))
     const signature =
       signed && signer.sign({ projectId, origin: signed.origin }, { id: runId, timestamp, body: signed.body })
-    const networks = projectNetworks.of(projectId)?.networks.map(networkText) ?? null
+    const networks = confinement?.networks.map(networkText) ?? null
     return { now, signature: signature ?? null, networks, hasSecrets: secrets !== null }
   }
 }

@@ -34,3 +34,20 @@ test('only listed private networks are reached, and a project can exclude them',
   expect(other).toBe('forbidden_address')
   expect(tried.body).toMatchObject({ error: { code: 'forbidden_address' } })
 })
+
+test('a project that is created with a restriction is restricted from its first call', async () => {
+  await node.request('POST', '/v1/projects', { name: 'confined', network: { allowedPrivate: [] } })
+  const inProject = (method: string, path: string, body?: unknown) =>
+    node.request(method, path, body, { 'belfry-project': 'confined' })
+  const action = { type: 'webhook', url: `${sink.url}/confined`, body: {} }
+  const { body: task } = await inProject('POST', '/v1/tasks', { action, schedule: { type: 'manual' } })
+  const { body: run } = await inProject('POST', `/v1/tasks/${task.id}/trigger`)
+
+  const ended = await eventually(async () => {
+    const { body } = await inProject('GET', `/v1/runs/${run.id}`)
+    return body.endedAt !== null && body
+  })
+
+  expect(ended.error?.code).toBe('forbidden_address')
+  expect(sink.hits.filter(({ path }) => path === '/confined')).toEqual([])
+})

@@ -75,7 +75,11 @@ export class Mailboxes {
     if (!read.ok) return { ok: false, outcome: secretFailure(read) }
     try {
       const filled = filledMail(settings, (name) => read.values.get(name) ?? '')
-      return { ok: true, ...this.#leaving(projectId, filled), redactor: vault.redactorOf(read.values) }
+      return {
+        ok: true,
+        ...(await this.#leaving(projectId, filled)),
+        redactor: vault.redactorOf(read.values),
+      }
     } catch (error) {
       if (error instanceof UnusableSecret) return { ok: false, outcome: unusable(error) }
       throw error
@@ -87,14 +91,14 @@ export class Mailboxes {
     for (const pool of this.#pools.values()) pool.close()
   }
 
-  #leaving(projectId: string, { from, replyTo, server }: FilledMail) {
-    return { from, replyTo, pool: server && this.#poolOf(projectId, server) }
+  async #leaving(projectId: string, { from, replyTo, server }: FilledMail) {
+    return { from, replyTo, pool: server && (await this.#poolOf(projectId, server)) }
   }
 
   /** A new password, server or network restriction gets new connections; the previous ones are closed when they are idle. */
-  #poolOf(projectId: string, server: SmtpServer): SmtpPool {
+  async #poolOf(projectId: string, server: SmtpServer): Promise<SmtpPool> {
     const { policy, networks, own, resolver } = this.#options
-    const confinement = networks.of(projectId)
+    const confinement = await networks.of(projectId)
     const key = createHash('sha256')
       .update(JSON.stringify([projectId, server, confinement?.key ?? null]))
       .digest('base64')
