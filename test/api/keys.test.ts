@@ -28,6 +28,7 @@ const openStreams = await Promise.all([
   openEvents(`${other.url}/v1/events`, { accept: 'text/event-stream' }),
 ])
 for (const stream of openStreams) await stream.next('hello')
+const { body: openFile } = await node.request('POST', '/v1/files', { name: 'without a key' })
 const openClaim = endOfClaim(other.url, keyless.token)
 const first = await node.request('POST', '/v1/keys', { name: 'first', role: 'admin' })
 const firstAt = performance.now()
@@ -76,6 +77,13 @@ test('streams and waiting claims from before the first key end, and the worker m
     Array(2).fill('401 unknown_token'),
   )
   expect(beats[0]?.body.detail).toContain('registered without an API key')
+})
+
+test('an upload address from before the first key is refused', async () => {
+  await eventually(async () => (await node.request('GET', '/v1/tasks')).status === 401)
+  const upload = await fetch(openFile.uploadUrl, { method: 'PUT', body: new Uint8Array(10) })
+
+  expect([upload.status, await upload.json()]).toMatchObject([401, { code: 'invalid_signature' }])
 })
 
 test('public paths need no key, and unknown paths get 404', async () => {

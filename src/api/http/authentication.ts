@@ -201,7 +201,8 @@ async function callFor(
   const signed = await signedOf(request, options)
   if (signed) {
     const call = await signedCall(signed, request, access, options)
-    if (signed.keyId != null) endWithKey(signed.keyId)
+    if (signed.isOpen) endWithKey(null)
+    else if (signed.keyId != null) endWithKey(signed.keyId)
     return call
   }
   const principal = await principalOf(request, options)
@@ -236,6 +237,11 @@ async function signedCall(
 ): Promise<Call> {
   if (signed.keyId != null && !(await keys.findById(signed.keyId)))
     throw new Refusal('invalid_signature', 'The address was signed for an API key that is no longer valid.')
+  if (signed.isOpen && !(await keys.isOpen()))
+    throw new Refusal(
+      'invalid_signature',
+      'The address was signed when this server required no API key. Get a new one with a key.',
+    )
   const project = await projects.withId(signed.projectId)
   if (!project)
     throw new Refusal('invalid_signature', 'The address was signed for a project that does not exist.')

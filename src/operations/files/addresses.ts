@@ -29,7 +29,8 @@ export async function uploadPath(
   expiresAt: number,
 ): Promise<string> {
   const keyId = actor.kind === 'key' ? actor.id : null
-  return pathOf(id, await addresses.sign(UPLOAD, { subject: id, projectId, keyId }, expiresAt))
+  const isOpen = actor.kind === 'anonymous'
+  return pathOf(id, await addresses.sign(UPLOAD, { subject: id, projectId, keyId, isOpen }, expiresAt))
 }
 
 /** Returns the address of a file for an attempt: valid for 20 minutes, but no longer than the lease of the attempt. */
@@ -41,7 +42,11 @@ export async function downloadPath(
   const expiresAt = clock.now() + DOWNLOAD_MINUTES * 60_000
   return pathOf(
     id,
-    await addresses.sign(DOWNLOAD, { subject: id, projectId, runId, fence, keyId }, expiresAt),
+    await addresses.sign(
+      DOWNLOAD,
+      { subject: id, projectId, runId, fence, keyId, isOpen: keyId === null },
+      expiresAt,
+    ),
   )
 }
 
