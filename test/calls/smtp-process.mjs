@@ -33,6 +33,8 @@ const server = new SMTPServer({
   },
   onRcptTo({ address }, _session, done) {
     if (address.startsWith('nobody@')) return done(refuse(550, 'no such user'))
+    if (address.startsWith('leaky@'))
+      return done(refuse(550, `${login?.user} with the password ${login?.password} cannot send to this user`))
     if (address.startsWith('full@')) return done(refuse(452, 'mailbox is full'))
     done()
   },
@@ -46,6 +48,7 @@ const server = new SMTPServer({
     const chunks = []
     stream.on('data', (chunk) => chunks.push(chunk))
     stream.on('end', () => {
+      if (is('teller')) return done(null, `taken from ${login?.user} with the password ${login?.password}`)
       if (is('spam')) return done(refuse(554, 'looks like spam'))
       const { address } = session.envelope.mailFrom || { address: '' }
       const raw = Buffer.concat(chunks).toString()

@@ -12,6 +12,7 @@ import { sql } from '../../src/store/database/sql.ts'
 import { operationsOf } from '../api/document.ts'
 import { type Peer, startPeer } from '../calls/peer.ts'
 import { ensureBubblewrap } from '../support/bubblewrap.ts'
+import { openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'
 import { aDirectory, embeddedDatabaseUrl, startBelfry } from '../support/process.ts'
 import { aWorker } from '../support/remote-worker.ts'
@@ -128,6 +129,9 @@ const planted = (url: string): readonly object[] => [
     text: '{{secret.CANARY}}',
     html: '<b>{{secret.CANARY}}</b>',
   },
+  // These refer to no secret, so that only the mail settings of the project know what the server's replies contain.
+  { type: 'email', to: ['teller@example.com'], subject: 'nothing secret', text: 'nothing secret' },
+  { type: 'email', to: ['leaky@example.com'], subject: 'nothing secret', text: 'nothing secret' },
   { type: 'handler', name: 'canary', payload: { token: '{{secret.CANARY}}' } },
 ]
 
@@ -219,6 +223,11 @@ test('a canary secret that is used in every place leaks nowhere', async () => {
     'The mail settings of the project use',
   )
   await say('POST', '/v1/subscriptions', { url: `${sink.url}/events` })
+  const streams = await Promise.all(
+    ['/v1/stream', '/v1/events?events=all', '/v1/events?events=audit-log'].map((path) =>
+      openEvents(`${node.url}${path}`),
+    ),
+  )
   const worker = await aWorker(node.url, { handlers: ['canary'] })
 
   const made = await say('POST', '/v1/tasks/bulk', {
@@ -277,6 +286,11 @@ test('a canary secret that is used in every place leaks nowhere', async () => {
       answers.push(await log.text())
     }
   await eventually(async () => sink.hits.filter(({ path }) => path === '/events').length >= ids.length)
+  const [changes, ended, audited] = streams.map(({ events }) => events)
+  await eventually(async () =>
+    runIds.every((id: string) => [changes, ended].every((events) => JSON.stringify(events).includes(id))),
+  )
+  await eventually(async () => JSON.stringify(audited).includes('task.create'))
 
   // It reached everybody whom it was for.
   const told = sink.hits.map(({ path, headers, body }) => JSON.stringify({ path, headers, body })).join()
@@ -288,6 +302,10 @@ test('a canary secret that is used in every place leaks nowhere', async () => {
     expect(told).toContain(form)
   expect(given?.payload).toEqual({ token: CANARY })
   expect(mail.told).toMatchObject([{ user: CANARY, from: ADDRESS }])
+  for (const reply of ['taken from', 'recipients'])
+    expect(answers.join('\n')).toMatch(
+      new RegExp(`${reply}[^"]*\\[secret CANARY\\] with the password \\[secret CANARY\\]`),
+    )
   if (hasPrograms) expect(answers.join('\n')).toContain('a file with [secret CANARY]')
   // And nobody else.
   const dump = await dumpOf(db)
@@ -304,6 +322,10 @@ test('a canary secret that is used in every place leaks nowhere', async () => {
     ).toBe(true)
   expect(filesWith(dataDir, FORMS)).toEqual([])
   expect(tellsIn(answers.join('\n'))).toEqual([])
+  const carried = streams.map(({ events }) => JSON.stringify(events))
+  expect(carried[0]).toContain('[secret CANARY]')
+  expect(carried[1]).toContain('[secret CANARY]')
+  expect(carried.flatMap(tellsIn)).toEqual([])
   expect(answers.join()).toContain('{{secret.CANARY}}')
   expect(
     tellsIn(
