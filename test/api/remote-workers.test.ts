@@ -7,6 +7,7 @@ import { cutClaims } from './remote-workers/cut-claims.ts'
 import { losses } from './remote-workers/losses.ts'
 import { startProtocol } from './remote-workers/protocol.ts'
 import { reports } from './remote-workers/reports.ts'
+import { strangers } from './remote-workers/strangers.ts'
 import { tokens } from './remote-workers/tokens.ts'
 import { unnamed } from './remote-workers/unnamed.ts'
 
@@ -20,3 +21,4 @@ losses(protocol)
 tokens(protocol)
 unnamed(protocol)
 attemptReports(protocol)
+strangers(protocol)

@@ -34,8 +34,13 @@ export interface HandWorker {
 /** The longest that a claim may wait. A claim without another limit expects runs, however slow the machine is. */
 const LONGEST_WAIT_MS = 30_000
 
-export async function aWorker(url: string, offer: Record<string, unknown>): Promise<HandWorker> {
-  const { status, body } = await request(url, 'POST', '/v1/worker/register', offer)
+/** Registers a worker; headers may name its project. */
+export async function aWorker(
+  url: string,
+  offer: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<HandWorker> {
+  const { status, body } = await request(url, 'POST', '/v1/worker/register', offer, headers)
   if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`)
   const { workerId: id, token } = body
   const say: HandWorker['say'] = (what, said, at = url) =>
