@@ -217,6 +217,19 @@ test('refused recipients are reported, and the others receive the message once',
   expect(told).toMatchObject([{ to: ['ada@example.com'] }])
 })
 
+test('a password that a reply repeats is redacted where the reply is cut', async () => {
+  const password = 'a-password-that-replies-repeat'
+  const { execute } = await mail({ login: { user: 'belfry', password } })
+
+  const outcome = await execute(email({ to: ['ada@example.com', 'chatty@example.com'] }), anAttempt())
+
+  expect(outcome).toMatchObject({
+    error: { message: expect.stringContaining('[secret of the mail server]') },
+    output: { refused: [{ response: expect.stringContaining('[secret of the mail server]') }] },
+  })
+  expect(JSON.stringify(outcome)).not.toContain(password.slice(0, 8))
+})
+
 test('a wrong password fails permanently and is not shown', async () => {
   const { execute } = await mail({ url: (port) => `smtp://belfry:wrong-secret@localhost:${port}` })
 

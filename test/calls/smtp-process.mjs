@@ -35,6 +35,9 @@ const server = new SMTPServer({
     if (address.startsWith('nobody@')) return done(refuse(550, 'no such user'))
     if (address.startsWith('leaky@'))
       return done(refuse(550, `${login?.user} with the password ${login?.password} cannot send to this user`))
+    // Belfry keeps 300 characters of a reply, of which the last ones are the beginning of the password.
+    if (address.startsWith('chatty@'))
+      return done(refuse(550, `${'.'.repeat(280)} ${login?.password} is refused`))
     if (address.startsWith('full@')) return done(refuse(452, 'mailbox is full'))
     done()
   },

@@ -170,7 +170,8 @@ async function compose(
 function toOutcome({ accepted, refused, response }: SmtpReceipt, messageId: string): Outcome {
   const output = { messageId, accepted, refused: refused.map(shortened), response: short(response) }
   if (refused.length === 0) return { kind: 'completed', output }
-  const names = refused.map((recipient) => `${recipient.address} (${short(recipient.response)})`).join(', ')
+  // Replies are not cut here: secrets that a cut splits are recognised only at the end of a text.
+  const names = refused.map(({ address, response }) => `${address} (${response})`).join(', ')
   const message = `sent to ${accepted.length} of ${accepted.length + refused.length} recipients and will not be sent again; refused: ${names}`
   return { ...failed('recipients_refused', keptText(message, MAX_MESSAGE), false), output }
 }
