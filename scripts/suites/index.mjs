@@ -31,7 +31,7 @@ export const SUITES = [
   },
   {
     name: 'tenants',
-    shows: 'Ids of another project are answered like unknown ids, over 20 000 random requests.',
+    shows: 'Names of another project are answered like unknown ones, over 20 000 random requests.',
     path: 'test/api/tenants/tenants.scenario.ts',
   },
   {

@@ -1,54 +1,12 @@
 /**
  * Requests about the things of another project, and the same requests about things that do not exist. Whoever sends them
- * must not be able to tell which is which, by status or by body.
+ * must not be able to tell which is which, by status, by headers or by body, and both must leave the same behind.
  */
-import { randomUUID } from 'node:crypto'
 import type { Database } from '../../../src/store/database/database.ts'
-import { sql } from '../../../src/store/database/sql.ts'
 import { createTestApp, type InjectedAnswer } from '../test-app.ts'
-
-/** Streams do not end, and the compatible interfaces give ids of their own kind. */
-const LEFT_OUT = /^\/v1\/(stream|events)$|^\/(docs|assets|auth|openapi)|^\/$/
-/** What is called by a name is made when it is first named, so only reading leaves everything as it was. */
-const BY_NAME = /:(name|key|target)\b/
-
-const BODIES: readonly unknown[] = [
-  undefined,
-  {},
-  { name: 'x' },
-  { reason: 'x' },
-  { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
-  { version: 1 },
-  { overlap: '1h' },
-]
-
-/** Requests that name a thing elsewhere than in their path. */
-const ABOUT: readonly ((thing: string) => Asked)[] = [
-  (thing) => asked('POST', '/v1/dead-letters/dismiss', { filter: { runIds: [thing] } }),
-  (thing) => asked('POST', '/v1/dead-letters/dismiss', { filter: { taskId: thing }, dryRun: true }),
-  (thing) => asked('POST', '/v1/dead-letters/redrive', { filter: { runIds: [thing] }, dryRun: true }),
-  (thing) =>
-    asked('POST', '/v1/subscriptions', {
-      url: 'https://example.com/',
-      filter: { taskIds: [thing] },
-      after: 'x',
-    }),
-  (thing) => asked('POST', '/v1/tasks', { action: { type: 'exec', file: thing } }),
-  (thing) => asked('POST', '/delete_job', { user_id: 'ada', job_id: thing }),
-  (thing) => asked('POST', '/get_exec_history', { job_id: thing }),
-  ...['tasks', 'keys', 'subscriptions', 'dead-letters/redrives', 'findings', 'files'].map(
-    (list) => (thing: string) => asked('GET', `/v1/${list}?cursor=${cursorAt(thing)}`, undefined),
-  ),
-]
-
-const asked = (method: string, path: string, body: unknown): Asked => ({ method, path, body })
-const cursorAt = (id: string) => Buffer.from(JSON.stringify([id])).toString('base64url')
-
-interface Asked {
-  readonly method: string
-  readonly path: string
-  readonly body: unknown
-}
+import { type Asked, type Question, questionsAbout } from './questions.ts'
+import { differenceOf, tableCounter } from './stored.ts'
+import { makerFor, makeThings, UUID, unknownLike } from './things.ts'
 
 /** A request that was answered differently. */
 export interface Difference {
@@ -56,145 +14,137 @@ export interface Difference {
   readonly answers: readonly [foreign: string, unknown: string]
 }
 
+/** What came of many requests. */
+export interface Comparison {
+  readonly differences: readonly Difference[]
+  /** Routes of which every request was refused because of its form, so nothing was looked up. */
+  readonly unreached: readonly string[]
+}
+
+/** Somebody who asks: in a project, with a key and with the token of a worker. */
+interface Caller {
+  readonly project: string
+  readonly key: Record<string, string>
+  readonly worker: Record<string, string>
+}
+
 export async function prepareTenants(db: Database) {
   const { app, send } = await createTestApp({ db })
   const admin = await keyFor(send, { role: 'admin' }, {})
-  for (const name of ['theirs', 'ours']) await send('POST', '/v1/projects', { name }, admin)
+  const ask = makerFor(send, admin)
+  for (const name of ['theirs', 'ours']) await ask('POST', '/v1/projects', { name })
   const theirs = { ...admin, 'belfry-project': 'theirs' }
-  const things = await makeThings(send, theirs)
-  await makeThings(send, { ...admin, 'belfry-project': 'ours' })
-  const ours = await keyFor(send, { role: 'admin', project: 'ours' }, admin)
-  const routes = app.accessTable.filter(({ url, access }) => !LEFT_OUT.test(url) && access !== 'token')
+  const things = await makeThings(db, send, theirs)
+  const own = await makeThings(db, send, { ...admin, 'belfry-project': 'ours' })
+  const { body: document } = await send('GET', '/openapi.json')
+  const { questions, uncovered, stale } = questionsAbout(app.accessTable, document, {
+    id: own.id[0] ?? '',
+    name: 'queue-ours',
+  })
+  const routes = [...new Set(questions.map(({ route }) => route))]
+  const questionsOf = new Map(routes.map((one) => [one, questions.filter(({ route }) => route === one)]))
+  const countRows = await tableCounter(db)
 
-  const concerned = routes.filter(
-    ({ url, method }) => url.includes(':') && (!BY_NAME.test(url) || method === 'GET'),
-  )
+  async function callerIn(project: string): Promise<Caller> {
+    const key = await keyFor(send, { role: 'admin', project }, admin)
+    const { token } = await makerFor(send, key)('POST', '/v1/worker/register', { handlers: ['x'] })
+    return { project, key, worker: { authorization: `Bearer ${token}` } }
+  }
+  const caller = await callerIn('ours')
 
-  /** Sends so many pairs of requests, and answers those that made a difference. */
-  async function compare(count: number, random: () => number): Promise<Difference[]> {
+  let projects = 0
+  async function newCaller(): Promise<Caller> {
+    const project = `ours-${++projects}`
+    await ask('POST', '/v1/projects', { name: project })
+    return callerIn(project)
+  }
+
+  /** Two projects in which the same has been made: in one with names of others, in the other with names that nobody had. */
+  const newMakers = async () => ({
+    callers: [await newCaller(), await newCaller()] as const,
+    names: new Map<string, string>(),
+    uses: 0,
+  })
+  let makers = await newMakers()
+  async function makersOf(question: Question, thing: string) {
+    if (makers.uses++ === MAX_USES) {
+      makers = await newMakers()
+      await madeSince()
+    }
+    const unknown = makers.names.get(thing) ?? unknownLike(question.kind, thing)
+    makers.names.set(thing, unknown)
+    return { callers: makers.callers, unknown }
+  }
+
+  /** Sends so many pairs of requests. */
+  async function compare(count: number, random: () => number): Promise<Comparison> {
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
     const differences: Difference[] = []
+    const unreached = new Set(routes)
     for (let n = 0; n < count; n++) {
-      const { thing, about } = question(random, pick)
-      const stranger = strangerTo(thing)
-      const [foreign, unknown] = [about(thing), about(stranger)]
-      const answers = [await answerTo(foreign, thing), await answerTo(unknown, stranger)] as const
-      if (answers[0] !== answers[1]) differences.push({ foreign, answers })
+      const question = pick(questionsOf.get(pick(routes)) ?? [])
+      const thing = pick(things[question.kind])
+      const { callers, unknown } = question.isMaking
+        ? await makersOf(question, thing)
+        : { callers: [caller, caller] as const, unknown: unknownLike(question.kind, thing) }
+      const [first, second] = callers
+      const answers = [await outcomeOf(question, thing, first), await outcomeOf(question, unknown, second)]
+      const [foreign = '', stranger = ''] = answers.map(({ shape }) => shape)
+      if (foreign !== stranger)
+        differences.push({ foreign: question.about(thing), answers: [foreign, stranger] })
+      if (answers.every(({ status }) => ![400, 415, 422].includes(status))) unreached.delete(question.route)
     }
-    return differences
+    return { differences, unreached: [...unreached] }
   }
 
-  /** A thing, and a request about it. */
-  function question(random: () => number, pick: <T>(from: readonly T[]) => T) {
-    const chance = random()
-    if (chance < 0.2) return { thing: pick(things.ids), about: pick(ABOUT) }
-    const { method, url } = chance < 0.4 ? { method: 'GET', url: pick(LISTS) } : pick(concerned)
-    const body = ['GET', 'HEAD'].includes(method) ? undefined : pick(BODIES)
-    const thing = pick(BY_NAME.test(url) ? things.names : things.ids)
-    return { thing, about: (one: string): Asked => ({ method, path: withThing(url, one), body }) }
+  /** How many rows there are in which table; also what a request that only reads has added shows, at the next one that does not. */
+  let rows = await countRows()
+  async function madeSince(): Promise<string> {
+    const before = rows
+    rows = await countRows()
+    return differenceOf(before, rows)
   }
 
-  const answerTo = async ({ method, path, body }: Asked, thing: string) =>
-    shapeOf(await send(method, path, body, ours), thing)
+  async function outcomeOf({ about, by }: Question, thing: string, { project, ...caller }: Caller) {
+    const { method, path, body, headers } = about(thing)
+    const isReading = method === 'GET' || method === 'HEAD'
+    const answer = await send(method, path, body, { ...caller[by], ...headers })
+    const made = isReading ? '' : await madeSince()
+    return { status: answer.status, shape: `${shapeOf(answer, thing, project)} ${made}` }
+  }
 
-  return { compare, things, send, admin, ours, theirs }
+  /** What can be seen of an answer, without what differs between any two. */
+  function shapeOf({ status, headers, text }: InjectedAnswer, thing: string, project: string): string {
+    const told = Object.entries(headers).filter(([name]) => !VARYING.has(name))
+    const shape = `${JSON.stringify(told)} ${text}`
+      .replace(/"instance":"[^"]*",?/, '')
+      .replaceAll(thing, 'THING')
+      .replaceAll(`"${project}"`, '"PROJECT"')
+      .replace(UUID, (id) => (things.id.includes(id) ? 'OF THEIRS' : 'ID'))
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)/g, 'INSTANT')
+      .replace(/^id: \S+$|"position":"[^"]*"/gm, 'POSITION')
+      .replace(CREDENTIALS, 'CREDENTIAL')
+      .replaceAll('THING', 'ID')
+    return `${status} ${shape}`
+  }
+
+  return { compare, uncovered, stale, things, send, admin, ours: caller.key, theirs, app }
 }
 
-/** Lists that can be asked about a thing. */
-const LISTS = [
-  '/v1/runs?taskId=:id',
-  '/v1/dead-letters?taskId=:id',
-  '/v1/ids?prefix=:prefix',
-  '/v1/audit-log?subject=:id',
-  '/v1/tasks?q=:id',
-  '/v1/queues?q=:name',
-  '/v1/targets?q=:name',
-] as const
-
-const withThing = (url: string, thing: string) =>
-  url
-    .replace(':prefix', thing.slice(0, 13))
-    .replace(/:version\b/, '1')
-    .replace(/:\w+/g, () => encodeURIComponent(thing))
-
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
-
-/** Something of the same kind that nobody has. Ids carry the time at which they were made. */
-const strangerTo = (thing: string) =>
-  thing.match(UUID) ? thing.slice(0, 14) + randomUUID().slice(14) : thing.replace('theirs', () => letters(6))
-
-const letters = (count: number) =>
-  Array.from({ length: count }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26))).join('')
+/** After so many requests that may make something, new projects begin. */
+const MAX_USES = 50
 
 /** Headers that differ between any two answers. */
 const VARYING: ReadonlySet<string> = new Set(['date', 'x-request-id', 'content-length'])
 
-/** What can be seen of an answer, without what differs between any two. */
-function shapeOf({ status, headers, text }: InjectedAnswer, thing: string): string {
-  const told = Object.entries(headers).filter(([name]) => !VARYING.has(name))
-  const shape = `${JSON.stringify(told)} ${text}`
-    .replace(/"instance":"[^"]*",?/, '')
-    .replaceAll(thing, 'THING')
-    .replace(UUID, 'ID')
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)/g, 'INSTANT')
-    .replaceAll('THING', 'ID')
-  return `${status} ${shape}`
-}
+/** Tokens of workers and in signed addresses, keys with their hints, and signing secrets: random in every answer. */
+const CREDENTIALS = /"token":"[^"]*"|[?]token=[\w.-]+|\bbf_\w+|\bwhsec_[\w+/=]+/g
 
 type Send = Awaited<ReturnType<typeof createTestApp>>['send']
 
 async function keyFor(send: Send, fields: object, headers: Record<string, string>) {
-  const { body } = await send('POST', '/v1/keys', { name: 'test', ...fields }, headers)
-  return { authorization: `Bearer ${body.key}` }
-}
-
-/** One of everything that has an id or a name. */
-async function makeThings(send: Send, headers: Record<string, string>) {
-  const make = async (path: string, body: unknown): Promise<string> => {
-    const { status, body: made } = await send('POST', path, body, headers)
-    if (status >= 300) throw new Error(`${path} answered ${status}: ${JSON.stringify(made)}`)
-    return made.id
-  }
-  const sleep = { type: 'sleep', duration: '0s' }
-  const every = { type: 'every', interval: '1h' }
-  const startAt = '2026-01-01T00:00:00Z'
-  const whose = headers['belfry-project']
-  const [key, queue] = [`tasks-${whose}`, `queue-${whose}`]
-  const task = await make('/v1/tasks', {
-    action: sleep,
-    schedule: every,
-    startAt,
-    key,
-    queue,
-  })
-  await send('PATCH', `/v1/tasks/${task}`, { name: 'second' }, headers)
-  const waiting = await make(`/v1/tasks/${task}/trigger`, { overlap: 'allow' })
-  const ended = await make(`/v1/tasks/${task}/trigger`, { overlap: 'allow' })
-  await send('POST', `/v1/runs/${ended}/cancel`, undefined, headers)
-  const range = { from: '2026-02-01T00:00:00Z', to: '2026-02-01T02:00:00Z' }
-  const ids = [
-    task,
-    waiting,
-    ended,
-    await make(`/v1/tasks/${task}/backfill`, range),
-    await make('/v1/blackouts', {
-      name: 'b',
-      window: { type: 'range', from: '2030-01-01T00:00:00Z', to: '2030-01-02T00:00:00Z' },
-    }),
-    await make('/v1/subscriptions', { name: 's', url: 'https://example.com/' }),
-    await make('/v1/signing-secrets', {}),
-    await make('/v1/dead-letters/redrive', { filter: {} }),
-    await make('/v1/keys', { name: 'k', role: 'viewer', project: whose }),
-    await make('/v1/members', { group: `group-${whose}`, role: 'viewer' }),
-    await make('/v1/files', { name: `file-${whose}`, size: 1 }),
-  ]
-  const secret = `secret-${whose}`
-  await send('PUT', `/v1/secrets/${secret}`, { value: 'a value' }, headers)
-  const target = `https://target-${whose}.example.com`
-  await send('PATCH', `/v1/targets/${encodeURIComponent(target)}`, { limit: 7 }, headers)
-  const { body: log } = await send('GET', '/v1/audit-log', undefined, headers)
-  ids.push(...log.items.slice(0, 3).map(({ id }: { id: string }) => id))
-  return { ids, names: [key, queue, secret, target] }
+  const { key } = await makerFor(send, headers)('POST', '/v1/keys', { name: 'test', ...fields })
+  return { authorization: `Bearer ${key}` }
 }
 
 /** Numbers that follow from a seed alone. */
@@ -206,15 +156,4 @@ export function randomFrom(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
-}
-
-/** What the things of the other project look like; requests about them must leave it so. */
-export async function digestOf(db: Database): Promise<string> {
-  const [row] = await db.run(sql<{ digest: string }>`
-    select md5(concat((select string_agg(t::text, ',' order by t.id) from task t join project p on p.id = t.project_id where p.name = 'theirs'),
-                      (select string_agg(a::text, ',' order by a.run_id) from agenda a join project p on p.id = a.project_id where p.name = 'theirs'),
-                      (select string_agg(s::text, ',' order by s.id) from subscription s join project p on p.id = s.project_id where p.name = 'theirs'),
-                      (select string_agg(k.id::text || k.revoked_at, ',' order by k.id) from api_key k join project p on p.id = k.project_id where p.name = 'theirs'),
-                      (select string_agg(q::text, ',' order by q.name) from queue q join project p on p.id = q.project_id where p.name = 'theirs'))) as digest`)
-  return row?.digest ?? ''
 }
