@@ -47,6 +47,17 @@ test('folders import only what the map allows', () => {
   expect(strangers).toEqual([])
 })
 
+test('the map grants no import that no file uses', () => {
+  const used = new Set(
+    SOURCES.flatMap((path) => importsOf(path).map((target) => `${folderOf(path)} → ${folderOf(target)}`)),
+  )
+  const granted = [...map].flatMap(([folder, allowed]) =>
+    allowed === 'everything' ? [] : allowed.map((other) => `${folder} → ${other}`),
+  )
+
+  expect(granted.filter((grant) => !used.has(grant))).toEqual([])
+})
+
 /** What the dashboard takes from the program: values of core, and types of what goes over the wire. */
 test('the dashboard imports only core and types of the API', () => {
   const IMPORT_FROM_SRC = /import (type )?[^'"]*? from '(?:\.\.\/)+src\/([^']+)'/g
