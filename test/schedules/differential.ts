@@ -4,7 +4,8 @@
  * follows from the seed. The oracle walks through time and shares no code with the engine.
  */
 import { occurrencesBetween } from '../../src/core/schedule/occurrences.ts'
-import { type Schedule, validateSchedule } from '../../src/core/schedule/schedule.ts'
+import type { Schedule } from '../../src/core/schedule/schedule.ts'
+import { validateSchedule } from '../../src/core/schedule/validate-schedule.ts'
 import { findClockChanges, type OracleRule, observeClock, oracleFires } from '../checker/cron-oracle.ts'
 
 const MINUTE = 60_000

@@ -74,7 +74,7 @@ import type { Schedule } from '../../src/core/schedule/schedule.ts'
 
 export type { ActionType, HttpMethod } from '../../src/core/action/action.ts'
 export type { RunState } from '../../src/core/run/run.ts'
-export type { FoldPolicy, GapPolicy } from '../../src/core/schedule/schedule.ts'
+export type { FoldPolicy, GapPolicy } from '../../src/core/schedule/daylight-saving.ts'
 export type { TargetState } from '../../src/core/target/target-state.ts'
 export type { TaskState } from '../../src/core/task/task.ts'
 export type { Action, Schedule }

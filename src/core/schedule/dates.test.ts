@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { MAX_DATES, nextDate } from './dates.ts'
 import { dstNotes } from './dst-notes.ts'
-import { type DatesSchedule, type Schedule, validateSchedule } from './schedule.ts'
+import type { DatesSchedule, Schedule } from './schedule.ts'
+import { validateSchedule } from './validate-schedule.ts'
 
 const dates = (list: readonly string[], more: Partial<DatesSchedule> = {}): DatesSchedule => ({
   type: 'dates',

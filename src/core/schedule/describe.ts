@@ -3,8 +3,9 @@
  * where they suffice; a sentence that the parser accepts has the meaning of the schedule that it describes.
  */
 import { parseDuration } from '../values/duration.ts'
+import type { DaylightSavingChoice } from './daylight-saving.ts'
 import { describeCron } from './describe-cron.ts'
-import type { DatesSchedule, DaylightSavingChoice, Schedule } from './schedule.ts'
+import type { DatesSchedule, Schedule } from './schedule.ts'
 import { listed, MAX_DATES_IN_WORDS, UNIT_WORDS } from './words/vocabulary.ts'
 
 /** Describes a valid schedule as an English sentence without a full stop. With a seed, it includes the values of `H`. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import type { DaylightSavingChoice } from './daylight-saving.ts'
 import { dstNotes } from './dst-notes.ts'
-import type { DaylightSavingChoice, Plan, Schedule } from './schedule.ts'
+import type { Plan, Schedule } from './schedule.ts'
 
 const year = [Date.UTC(2027, 0, 1), Date.UTC(2028, 0, 1)] as const
 const planOf = (schedule: Schedule, bounds: Partial<Plan> = {}): Plan => ({

@@ -110,11 +110,3 @@ export function timezoneOf(schedule: Schedule): string | null {
   const [zone = null] = zones
   return zones.size === 1 ? zone : null
 }
-
-export * from './daylight-saving.ts'
-export {
-  MAX_TRIGGERS,
-  type ScheduleCheck,
-  type ScheduleProblem,
-  validateSchedule,
-} from './validate-schedule.ts'

@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import { CronStepper } from './cron-stepper.ts'
 import { paceOf } from './pace.ts'
-import { type Schedule, type Trigger, validateSchedule } from './schedule.ts'
+import type { Schedule, Trigger } from './schedule.ts'
+import { validateSchedule } from './validate-schedule.ts'
 import { Zone } from './zone.ts'
 
 const cron = (expression: string, timezone = 'Europe/Berlin'): Schedule => ({

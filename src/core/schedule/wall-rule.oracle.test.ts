@@ -10,8 +10,9 @@ import {
   observeClock,
   oracleFires,
 } from '../../../test/checker/cron-oracle.ts'
+import type { FoldPolicy, GapPolicy } from './daylight-saving.ts'
 import { nextOccurrence, occurrencesBetween } from './occurrences.ts'
-import type { FoldPolicy, GapPolicy, Plan } from './schedule.ts'
+import type { Plan } from './schedule.ts'
 
 const { BELFRY_FUZZ_CASES = '1' } = process.env
 const scale = Number(BELFRY_FUZZ_CASES)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import type { DaylightSavingChoice } from './daylight-saving.ts'
 import { occurrencesBetween } from './occurrences.ts'
-import type { DaylightSavingChoice, Plan } from './schedule.ts'
+import type { Plan } from './schedule.ts'
 import { wallRuleOf } from './wall-rule.ts'
 
 interface Walk extends DaylightSavingChoice {

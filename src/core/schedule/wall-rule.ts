@@ -14,8 +14,9 @@ import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
 import { type CronFields, checkCron, holdsHash, withoutHash } from './cron-fields.ts'
 import { CronStepper } from './cron-stepper.ts'
+import type { FoldPolicy, GapPolicy } from './daylight-saving.ts'
 import { hashOf } from './hash.ts'
-import type { FoldPolicy, GapPolicy, WallClockSchedule } from './schedule.ts'
+import type { WallClockSchedule } from './schedule.ts'
 import { EARLIEST_INSTANT, LATEST_INSTANT, MAX_OFFSET_MS, type Zone, zoneOf } from './zone.ts'
 
 /** A rule takes about a kilobyte. With more distinct schedules than this, rules are compiled again when needed (40 µs). */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BLACKOUT_EFFECTS, WEEKDAYS } from '../../../core/policy/blackout-rule.ts'
-import { validateSchedule } from '../../../core/schedule/schedule.ts'
+import { validateSchedule } from '../../../core/schedule/validate-schedule.ts'
 import { DAY_MS, MINUTE_MS } from '../../../core/values/time-units.ts'
 import { durationBetween, Instant, isInOrder, Uuid } from '../../../operations/validation/values.ts'
 

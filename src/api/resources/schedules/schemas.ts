@@ -1,13 +1,8 @@
 import { z } from 'zod'
 import { MAX_DATES } from '../../../core/schedule/dates.ts'
-import {
-  type Schedule as CoreSchedule,
-  FOLD_POLICIES,
-  GAP_POLICIES,
-  MAX_TRIGGERS,
-  type Trigger,
-  validateSchedule,
-} from '../../../core/schedule/schedule.ts'
+import { FOLD_POLICIES, GAP_POLICIES } from '../../../core/schedule/daylight-saving.ts'
+import type { Schedule as CoreSchedule, Trigger } from '../../../core/schedule/schedule.ts'
+import { MAX_TRIGGERS, validateSchedule } from '../../../core/schedule/validate-schedule.ts'
 import { parseWords } from '../../../core/schedule/words/parse-words.ts'
 import { zoneProblem } from '../../../core/schedule/zone.ts'
 import type { GivenSchedule } from '../../../core/task/field-kinds.ts'

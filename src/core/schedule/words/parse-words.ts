@@ -15,7 +15,8 @@
  *               | duration "after the previous run has ended" | "only when triggered"
  */
 import { formatDuration } from '../../values/duration.ts'
-import { type Schedule, type Trigger, validateSchedule } from '../schedule.ts'
+import type { Schedule, Trigger } from '../schedule.ts'
+import { validateSchedule } from '../validate-schedule.ts'
 import { nearestForm } from './nearest-form.ts'
 import { readDates, readIn, readOnce, readRelativeDate } from './read-once.ts'
 import { readPlace } from './read-place.ts'

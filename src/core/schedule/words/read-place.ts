@@ -1,4 +1,5 @@
-import { type DatesSchedule, FOLD_POLICIES, GAP_POLICIES } from '../schedule.ts'
+import { FOLD_POLICIES, GAP_POLICIES } from '../daylight-saving.ts'
+import type { DatesSchedule } from '../schedule.ts'
 import { zoneProblem } from '../zone.ts'
 import { spellZone } from '../zone-names.ts'
 import { MAX_CITY_WORDS, zoneOfCity } from './cities.ts'

@@ -5,7 +5,8 @@ import { formatDuration, parseDuration } from '../../values/duration.ts'
 import { checkCron } from '../cron-fields.ts'
 import { parseDate } from '../dates.ts'
 import { describeSchedule } from '../describe.ts'
-import { type Schedule, validateSchedule } from '../schedule.ts'
+import type { Schedule } from '../schedule.ts'
+import { validateSchedule } from '../validate-schedule.ts'
 import { parseWords } from './parse-words.ts'
 
 const now = Date.UTC(2026, 10, 16, 9)
