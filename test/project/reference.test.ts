@@ -13,6 +13,8 @@ import { OVERRIDABLE } from '../../src/core/run/run-override.ts'
 import { FOLD_POLICIES, GAP_POLICIES } from '../../src/core/schedule/daylight-saving.ts'
 import { MAX_COUNTED } from '../../src/core/schedule/occurrences.ts'
 import { SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
+import type { Setting } from '../../src/core/task/field-kinds.ts'
+import { defaultOf, FIELD_LIST, membersOf } from '../../src/core/task/field-list.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task/task.ts'
 import { MAX_WAITING_COUNTED } from '../../src/core/values/counted.ts'
 import { WHY_CODES } from '../../src/core/why/why.ts'
@@ -226,4 +228,45 @@ test('the page on pooling says how many connections a node with given roles open
 
 test('every action of the audit log is in its table', () => {
   expect(firstCells(section('docs/reference/audit-log.md', '## Actions'))).toEqual([...AUDIT_ACTIONS])
+})
+
+/** The declared fields of a task and their members, by the names that the pages use. */
+const DECLARED = new Map<string, Setting>(
+  FIELD_LIST.flatMap((field) => [
+    [field.name, field] as const,
+    ...membersOf(field).map(([member, setting]) => [`${field.name}.${member}`, setting] as const),
+  ]),
+)
+
+/** The defaults as a table may write them. */
+function defaultsOf(setting: Setting): string[] {
+  const value = defaultOf(setting)
+  return value === null ? ['none', 'see below'] : [JSON.stringify(value), String(value)]
+}
+
+/** The bounds of a number or a duration as the pages write them; null for any other field. */
+function boundsOf({ kind }: Setting): readonly string[] | null {
+  if (kind.type === 'duration') return [kind.min, kind.max]
+  return kind.type === 'integer' || kind.type === 'number' ? [grouped(kind.min), grouped(kind.max)] : null
+}
+
+/** The bounds in a row of a table, such as `0s–1d` or `from 1s to 366d`; none if it gives none. */
+const boundsIn = (cells: readonly string[]): readonly string[] =>
+  cells.flatMap((cell) => (/^(\S+)–(.+)$/.exec(cell) ?? /\bfrom (.+?) to ([^.;]+)/.exec(cell) ?? []).slice(1))
+
+test.each([
+  ['docs/reference/policies.md', '## Retries'],
+  ['docs/reference/policies.md', '## Misfires'],
+  ['docs/reference/queues.md', '# Queues, priorities and labels'],
+])('the table of fields in %s, %s, has the declared defaults and ranges', (path, heading) => {
+  const table = rows(section(path, heading)).filter(([cell = '']) => DECLARED.has(cell.replaceAll('`', '')))
+
+  for (const row of table) {
+    const [name = '', ...cells] = row.map((cell) => cell.replaceAll('`', ''))
+    const setting = DECLARED.get(name) as Setting
+    expect(cells.slice(0, 2), name).toContainEqual(expect.toBeOneOf(defaultsOf(setting)))
+    const stated = boundsIn(cells)
+    if (stated.length > 0) expect(stated, name).toEqual(boundsOf(setting))
+  }
+  expect(table.length).toBeGreaterThan(2)
 })
