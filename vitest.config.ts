@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What waits for processes and clocks first, what only computes last: so both cores are busy to the end. */
+/** Tests that wait for processes and clocks start first, those that only compute last, which keeps both cores busy to the end. */
 const ORDER = ['test/scenarios/', 'test/cli/', 'test/', 'src/', 'web/']
-/** A browser wants a core for itself, a scenario mostly waits: the two are begun in turn, to run beside one another. */
+/** A browser needs a whole core, and a scenario mostly waits, so the two start in turn and run side by side. */
 const DEMANDING = 'test/browser/'
 
 class LongestFirst extends BaseSequencer {

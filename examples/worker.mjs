@@ -1,4 +1,4 @@
-/** A worker of your own: `node examples/worker.mjs`, while Belfry runs. Ctrl-C stops it in order. */
+/** An example worker: `node examples/worker.mjs`, while Belfry runs. Ctrl-C stops it gracefully. */
 import { NonRetryable, Worker } from 'belfry/worker'
 
 const worker = new Worker({ server: process.env.BELFRY_URL ?? 'http://127.0.0.1:3369', concurrency: 5 })

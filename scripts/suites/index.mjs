@@ -26,7 +26,7 @@ export const SUITES = [
   {
     name: 'faults',
     shows:
-      'Belfry recovers from more processes, workers and connections that die or hang than npm test tries.',
+      'Belfry recovers from failures that npm test does not try: processes, workers and connections that die or hang.',
     path: 'test/faults/',
   },
   {

@@ -39,7 +39,7 @@ function due(
   return { definition, now: NOON, ...watched, ...changes, row }
 }
 
-/** Nobody was there from just before noon until this instant, when somebody looks. */
+/** No scheduler was running from just before noon until now. */
 const missedUntil = (now: number) => ({ now, missedIn: { from: NOON - 1, to: now } })
 
 test('a one-off runs without a further decision', () => {

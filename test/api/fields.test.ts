@@ -14,7 +14,7 @@ const schedule = { type: 'every', interval: '1h' }
 const fieldsOf = (body: Record<string, unknown>) =>
   Object.fromEntries(NAMES.map((name) => [name, body[name]]))
 
-/** What a task has whose request names its key, its action and its schedule alone. */
+/** The fields of a task whose request contains only a key, an action and a schedule. */
 const plain = (key: string) => ({
   ...Object.fromEntries(FIELD_LIST.map((field) => [field.name, defaultOf(field)])),
   key,

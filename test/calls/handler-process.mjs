@@ -1,4 +1,4 @@
-/** A worker of a user's own, as the protocol describes it: it offers `greet`, does what it is given, and tells its parent. */
+/** An example worker that follows the protocol: it provides `greet`, performs the runs that it gets, and reports to its parent. */
 import { randomUUID } from 'node:crypto'
 
 const [server = ''] = process.argv.slice(2)

@@ -38,7 +38,7 @@ export function scheduleCommand(program: Command): void {
     .option('--from <instant>', 'List occurrences after this time (default: now)')
     .option('--count <n>', 'Number of occurrences, up to 100 (default: 10)')
     .option('--jitter <time>', 'Maximum random delay (jitter)')
-    .option('--seed <text>', 'Seed of H and jitter: the key of the task')
+    .option('--seed <text>', 'Seed for H and jitter; a task uses its key')
   addClientFlags(preview)
     .addHelpText('after', PREVIEW_HELP)
     .action(async (words, flags) => (await import('../handlers/schedules.ts')).previewSchedule(words, flags))

@@ -224,7 +224,7 @@ export const TASK_FIELDS = {
           default: 100,
           unstored: 100,
           doc: 'Maximum number of runs under `run_all`. The latest occurrences run.',
-          label: 'Maximum number of missed runs',
+          label: 'Maximum number of catch-up runs',
         },
         rate: {
           kind: { type: 'number', min: 0.01, max: 1_000 },

@@ -107,7 +107,7 @@ function withoutWorker({ workers }: Recorded, { who, facts }: Waiter): Why[] {
   return [
     {
       code: 'no_capable_worker',
-      sentence: `${who}: none of ${alive} live ${alive === 1 ? 'worker' : 'workers'} provided ${needed}.`,
+      sentence: `${who}: ${alive === 1 ? 'the only live worker did not provide' : `none of ${alive} live workers provided`} ${needed}.`,
       facts: { ...facts, labels, workers: alive, ...withHandler },
       advice: 'Keep a worker running that provides it. To see what workers provide: belfry worker list',
     },

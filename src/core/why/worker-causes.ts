@@ -33,7 +33,7 @@ export function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | 
     return [
       {
         code: 'no_capable_worker',
-        sentence: `${who}: none of ${workers.alive} live ${workers.alive === 1 ? 'worker' : 'workers'} provides ${needed}.`,
+        sentence: `${who}: ${workers.alive === 1 ? 'the only live worker does not provide' : `none of ${workers.alive} live workers provides`} ${needed}.`,
         facts: { ...facts, labels, workers: workers.alive, ...(handler === null ? {} : { handler }) },
         advice:
           handler === null

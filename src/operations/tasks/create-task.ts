@@ -27,7 +27,7 @@ export interface CreateRequest {
   readonly present: (row: TaskRow) => unknown
 }
 
-/** Stores a task and answers once it is committed. It takes one statement, unless something else has to be stored or held with the task. */
+/** Stores a task and answers once it is committed. It takes one statement, unless something else has to be stored or locked with the task. */
 export function createTask(context: Context, request: CreateRequest): Promise<Answer> {
   const { input: given, traceparent, repeat, present } = request
   return answerOnce(context, repeat, async () => {
