@@ -72,7 +72,7 @@ await benchmark({
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-/** A receiver that answers nothing until it is told to. */
+/** A receiver that answers nothing until the benchmark lets it. */
 async function startReceiver() {
   const waiting: (() => void)[] = []
   const held = new Set<() => void>()

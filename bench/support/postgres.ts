@@ -21,7 +21,7 @@ export interface Server {
 
 export interface BenchDatabase {
   readonly url: string
-  /** A single connection, so that the cost of the benchmark itself can be told apart. */
+  /** A single connection, so that the cost of the benchmark itself can be subtracted. */
   readonly db: Database
   /** What to measure when these processes work on this database. */
   subject(pids: readonly number[]): Promise<Subject>

@@ -21,7 +21,7 @@ export const LOOK_AHEAD_MS = 10_000
 const MS_A_TASK = 0.1
 const MARGIN_MS = 3_000
 
-/** Returns when the first of so many tasks may be due, so that all tasks exist before a node reads them. */
+/** Returns when the first of a number of tasks may be due, so that all tasks exist before a node reads them. */
 export const afterFilling = (tasks: number) =>
   Math.ceil(Date.now() + LOOK_AHEAD_MS + MARGIN_MS + tasks * MS_A_TASK)
 

@@ -112,7 +112,7 @@ async function startAndStop({ clone, home, user }, limitMs) {
   }
 }
 
-/** What a login shell would have, with a home and a cache of its own. */
+/** The environment of a login shell, with its own home and cache. */
 function environmentOf(/** @type {string} */ home) {
   const { PATH, LANG, HTTP_PROXY, HTTPS_PROXY, NO_PROXY, http_proxy, https_proxy, no_proxy } = process.env
   const { NODE_EXTRA_CA_CERTS, npm_config_registry } = process.env

@@ -81,7 +81,7 @@ function findServer(wanted) {
     .sort((a, b) => a - b)[0]
 }
 
-/** Debian's package would also make and start a cluster of its own on port 5432: it is asked not to. */
+/** Prevents Debian's package from creating and starting its own cluster on port 5432. */
 function preventCluster() {
   const configuration = '/etc/postgresql-common/createcluster.conf'
   if (existsSync(configuration)) return

@@ -14,14 +14,14 @@ import { integer, seedFrom, takeOptions } from './options.mjs'
 import { SuiteError } from './suite-error.mjs'
 
 const PARTS = 2
-/** Each has zones of its own, and there are some four hundred. */
+/** Each has its own zones, and there are some four hundred. */
 const MAX_PARTS = 100
 const TELL_EVERY_MS = 10_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * @typedef {{ cases: number, seed: number, k: number, n: number }} Wanted the k-th of n parts of so many cases
+ * @typedef {{ cases: number, seed: number, k: number, n: number }} Wanted the k-th of n parts of the cases
  * @typedef {{ cases: number, zones: number, clockChanges: number, fires: number, mismatches: string[] }} Result
  */
 

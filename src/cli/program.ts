@@ -87,7 +87,7 @@ export async function createProgram([word]: readonly string[], version: string):
     .version(version, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [command]', 'Show help for a command')
-    // Options after a command belong to that command, even if its group has options of its own.
+    // Options after a command belong to that command, even if its group has its own options.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: () => {} }) // main.ts reports errors.

@@ -14,7 +14,7 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Moves the tokens of Slack URLs that are stored in clear into secrets. They were stored by an earlier release, or while a node
- * had no key. It begins once every live node has the key. Each task is a transaction of its own, so it can be interrupted at
+ * had no key. It begins once every live node has the key. Each task is its own transaction, so it can be interrupted at
  * any point, and several nodes may work at once. A task that cannot be changed does not delay the others.
  */
 export class AddressSealer extends LoopService {

@@ -69,7 +69,7 @@ async function makeDay(daysAgo: number): Promise<void> {
     })
 }
 
-/** Runs that ended so many days ago, each with an attempt before the last, a log and all else that belongs to a run. */
+/** Runs that ended `daysAgo`, each with two attempts, a log and everything else that belongs to a run. */
 async function ran(taskId: string, daysAgo: number, count = 1): Promise<void> {
   await makeDay(daysAgo)
   await db.run(sql`

@@ -27,7 +27,7 @@ async function aContent({ chunks = 1, isComplete = true } = {}): Promise<string>
   return id
 }
 
-/** A file, last used so many hours ago. */
+/** A file that was last used the given number of hours ago. */
 async function aFile({ contentId, hours }: { contentId: string | null; hours: number }): Promise<string> {
   const id = uuidv7()
   const content = contentId === null ? {} : { size: 10, sha256: '0'.repeat(64) }

@@ -13,7 +13,7 @@ import type { WriteCheck } from './server/write-check.ts'
 /** What every operation on a node needs: the database, its clock, and a way to wake other parts. */
 export interface Facilities {
   readonly db: Database
-  /** Checks whether the database accepts writes, over a connection of its own. */
+  /** Checks whether the database accepts writes, over its own connection. */
   readonly writeCheck: WriteCheck
   readonly clock: Clock
   readonly wakeUps: WakeUps

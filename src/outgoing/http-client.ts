@@ -7,7 +7,7 @@
  *
  * A request is written at most once. It moves to another connection only while none of its bytes has been sent, for example
  * when a kept connection turns out to be closed. After that not even a GET is repeated here, because the receiver may have
- * acted on it and every repetition must be an attempt of its own.
+ * acted on it and every repetition must be a separate attempt.
  */
 
 import { LRUCache } from 'lru-cache'

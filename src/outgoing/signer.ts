@@ -41,7 +41,7 @@ function keysIn(secret: string): readonly SigningKey[] {
   return parsed.ok ? [signingKey(parsed.secret)] : []
 }
 
-/** Looks up the keys of origins, for code that also signs with keys of its own. */
+/** Looks up the keys of origins, for code that also signs with its own keys. */
 export interface EndpointKeys {
   /** Returns the key of a subscription itself. Throws if this node cannot decrypt it. */
   ofSubscription(subscription: SubscriptionSecret): readonly SigningKey[]

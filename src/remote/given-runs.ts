@@ -99,7 +99,7 @@ export class GivenRuns {
     return given
   }
 
-  /** Emails with labels have lanes of their own. An email that an older build put into a lane of remote workers is moved there. */
+  /** Emails with labels have their own lanes. An email that an older build put into a lane of remote workers is moved there. */
   async #leaveToNodes(work: Work): Promise<void> {
     const { db, lanes } = this.#options
     const lane = laneOf(work.definition.projectId, work.definition)

@@ -1,4 +1,4 @@
-/** Handles heartbeats of remote workers: the runs they perform, the progress of these runs, and what they are told about them. */
+/** Handles heartbeats of remote workers: the runs they perform, the progress of these runs, and the response about them. */
 import type { Clock } from '../runtime/clock.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { beatNaming } from '../store/nodes/named-runs.ts'

@@ -1,5 +1,5 @@
 /**
- * Claims that wait for runs at this node. A claim that finds none waits here, in memory and with a timer of its own. The
+ * Claims that wait for runs at this node. A claim that finds none waits here, in memory and with its own timer. The
  * database is queried once for all workers with the same offer, however many there are: when runs have been put into `ready`,
  * and periodically in case the wake-up was lost. The same claim may wait here more than once, and at other nodes: its response
  * is decided in the tables (claim-book.ts).

@@ -29,10 +29,10 @@ export function boundsOf(readings: readonly Reading[], rate: number): Bounds {
   return { rate, least, most }
 }
 
-/** The smallest offset possible at an instant of our own clock. */
+/** The smallest possible offset at an instant of the local clock. */
 export const leastAt = ({ least, rate }: Bounds, monotonic: number): number => least - rate * monotonic
 
-/** The largest possible offset at a time of our own clock. */
+/** The largest possible offset at an instant of the local clock. */
 export const mostAt = ({ most, rate }: Bounds, monotonic: number): number => most + rate * monotonic
 
 /** By how much a reading lies outside the bounds: negative below them, positive above them, 0 within. */

@@ -29,7 +29,7 @@ export abstract class LeasedWork<Item extends Leased> extends LoopService {
   protected constructor(options: LeasedWorkOptions) {
     super(options)
     this.#options = options
-    // Every item in progress adds a listener, so many listeners are not a leak.
+    // Every item in progress adds a listener: a large number of listeners is not a leak.
     setMaxListeners(0, this.#stopping.signal)
   }
 

@@ -3,7 +3,7 @@ import { whenDone } from '../../test/support/cleanup.ts'
 import { silentLogger } from '../telemetry/logger.ts'
 import { Loop } from './loop.ts'
 
-/** Fails for as long as it is told to. */
+/** Fails until the test lets it succeed. */
 function aLoop() {
   const seen = { isFailing: true, failures: 0, passes: 0 }
   const loop = new Loop({

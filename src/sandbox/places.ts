@@ -1,5 +1,5 @@
 /**
- * A place is what a program occupies while it runs: two pipes for its output and, if this process is root, a user of its own.
+ * A place is what a program occupies while it runs: two pipes for its output and, if this process is root, its own user.
  * Process limits do not apply to root, and the kernel cannot distinguish two programs of the same user.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The folder of this process, with a subfolder for each program for files that must be on disk while it runs. Other users can
- * pass through it but not list it: if this process is root, each program runs as a user of its own and must reach its own
+ * pass through it but not list it: if this process is root, each program runs as its own user and must reach its own
  * files.
  */
 
@@ -22,7 +22,7 @@ import type { User } from './places.ts'
 import { signalAll } from './processes.ts'
 import { removeTree } from './remove-tree.ts'
 
-/** Folders of another pid namespace are removed when nothing has been started in them for so long. */
+/** Folders of another pid namespace are removed when nothing has been started in them for this time. */
 const UNKNOWN_OWNER_MS = 7 * 24 * 3_600_000
 const PASSABLE = 0o711
 

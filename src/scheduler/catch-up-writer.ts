@@ -33,7 +33,7 @@ const IDLE_MS = 1_000
 
 /**
  * Writes the catch-up runs of tasks that missed occurrences in an outage. This may take long and must not delay runs on time,
- * so it handles a few tasks at a time, in a loop of its own.
+ * so it handles a few tasks at a time, in its own loop.
  */
 export class CatchUpWriter extends LoopService {
   readonly #options: CatchUpWriterOptions

@@ -1,5 +1,5 @@
 /**
- * Fires catch-up runs beside the runs on time and never ahead of them: a few rows at a time, in a loop of its own, and none
+ * Fires catch-up runs beside the runs on time and never ahead of them: a few rows at a time, in its own loop, and none
  * while enough of them wait for a worker. Catch-up runs always go through `ready`, where they wait in lanes that workers serve
  * last.
  */

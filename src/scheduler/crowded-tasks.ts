@@ -1,5 +1,5 @@
 /**
- * Detects tasks of which very many runs begin to wait in a short time. Their runs wait in a lane of their own beside their
+ * Detects tasks of which very many runs begin to wait in a short time. Their runs wait in their own lane beside their
  * usual lane. Lanes take turns, so a burst of one task delays the other runs by one turn, not by the whole burst.
  */
 

@@ -20,7 +20,7 @@ export interface Crowd {
   readonly shards: readonly number[]
 }
 
-/** Each crowd costs a statement of its own. */
+/** Each crowd costs a separate statement. */
 const MAX_CROWDS = 4
 /** There is a crowd if at least this share of the rows read from a shard is due at the last instant. */
 const CROWDED_SHARE = 0.5

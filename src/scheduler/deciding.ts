@@ -1,5 +1,5 @@
 /**
- * Decides what becomes of due rows: which run, which are skipped, and which rows follow. A row that cannot be decided is set
+ * Decides about due rows: which run, which are skipped, and which rows follow. A row that cannot be decided is set
  * aside, so that it does not delay the others.
  */
 import { uuidv7 } from '../core/ids.ts'

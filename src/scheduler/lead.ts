@@ -9,7 +9,7 @@ const MOST_MS = 40
 /**
  * When the earliest row is as near as the shortest lead, all rows that are nearer than the lead plus this, or than twice the
  * lead, are fired. At a steady rate this makes batches instead of a statement per row, and rows that come due while the
- * statement is running still have a lead of their own when it returns.
+ * statement is running still have their own lead when it returns.
  */
 const GATHERED_MS = 20
 /**
@@ -17,7 +17,7 @@ const GATHERED_MS = 20
  * bounded because a fired run can no longer be paused or edited, and overlap is decided when a run is fired.
  */
 const MOST_GATHERED_MS = 100
-/** The number of rows that justifies a statement of its own. */
+/** The number of rows that justifies a separate statement. */
 const WORTHWHILE = 10
 /** Half-life of the measured statement duration. */
 const HALF_LIFE_MS = 10_000

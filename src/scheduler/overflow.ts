@@ -41,7 +41,7 @@ export class Overflow {
   /** How many runs the worker had claimed from `ready` at the last offer. */
   #claimedBefore = 0
 
-  /** Whether the worker has had no room for so long that everything goes into `ready`. */
+  /** Whether the worker has been full long enough that everything goes into `ready`. */
   isStuck = false
 
   /** Returns how many runs may be fired beyond the available room: none, an offer, or `all`. */

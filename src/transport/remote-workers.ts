@@ -106,7 +106,7 @@ export interface RemoteStatus extends RemoteLease {
   readonly progress: { readonly fraction: number | null; readonly message: string | null } | null
 }
 
-/** What a worker is told about the runs that it named. */
+/** What the response tells a worker about the runs that it named. */
 export interface Standings {
   /** Runs that a user asked to stop. */
   readonly cancelled: readonly string[]

@@ -15,7 +15,7 @@ const WORK = {
   definition: aDefinition(),
 }
 
-/** What becomes of an attempt that has completed, and is stopped while the rest of its log is stored. */
+/** The result of an attempt that has completed, and is stopped while the rest of its log is stored. */
 async function stoppedWhileStoring(reason: StopReason) {
   const log = new KeptLog()
   const attempt = new Attempt(WORK as unknown as Work, steadyClock(), { open: () => log })

@@ -10,7 +10,7 @@ import { traceparentFor } from '../telemetry/traceparent.ts'
 import type { Work } from '../transport/transport.ts'
 import type { AttemptContext, Executor } from './executor.ts'
 
-/** Why an attempt is told to stop before it has ended by itself. */
+/** Why an attempt is asked to stop before it has ended by itself. */
 export type StopReason = 'timeout' | 'cancelled' | 'lease_lost' | 'shutdown'
 
 /**

@@ -19,7 +19,7 @@ export interface CapacityOptions {
   readonly targets: TargetBook
   /** The mail server of a project, as a target; null if there is none. */
   smtpTargetOf(projectId: string): string | null
-  /** Whether so many outcomes wait to be written that no new run may be taken on. */
+  /** Whether too many outcomes wait to be written for a new run to be taken on. */
   isFull(): boolean
 }
 

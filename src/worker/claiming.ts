@@ -1,6 +1,6 @@
 /**
  * Claims runs in `ready` for a worker. Claiming runs one by one would cost more than short actions themselves, so up to a
- * second of work is claimed ahead, at the rate that the worker measures. Runs that must start in a slot of their own are
+ * second of work is claimed ahead, at the rate that the worker measures. Runs that must start in their own slot are
  * claimed only into a free one, and catch-up runs only when nothing else waits. What a run needs room for is known only once it
  * has been claimed: a run whose line is full is put aside (put-aside.ts), and claimed again when there is room
  * (side-claims.ts).
@@ -41,7 +41,7 @@ export interface Ask {
   readonly most?: ReadonlyMap<number, number>
 }
 
-/** Maximum number of lanes of runs that need a slot of their own examined in one pass. */
+/** Maximum number of lanes of runs that need their own slot examined in one pass. */
 const MAX_WAITING_LANES = 500
 /** A worker that found only runs that others were claiming asks again after this time. */
 const ASK_AGAIN_MS = 5
@@ -209,7 +209,7 @@ export class Claiming {
     return performance.now() < this.#catchUpUntil ? CATCH_UP_PACE_MS : undefined
   }
 
-  /** Claims runs that start only in a slot of their own: they go before those that wait in hand. */
+  /** Claims runs that start only in their own slot: they go before those that wait in hand. */
   async #claimIntoPlaces(): Promise<'all' | 'more'> {
     const { capacity, lanes, transport, aside } = this.#options
     const kept = capacity.keptLines.filter((line) => capacity.places(line) > 0)

@@ -45,7 +45,7 @@ async function aWaitingRun(): Promise<string> {
 }
 
 /**
- * A worker that loses the answer to its first claim if it is told so. From that claim on, its clock moves only when the test
+ * A worker that loses the answer to its first claim if `losesFirst` is set. From that claim on, its clock moves only when the test
  * lets time pass, so that a slow machine gives it no more of it.
  */
 async function aWorker({ losesFirst, execute }: { losesFirst: boolean; execute: Executor['execute'] }) {

@@ -19,7 +19,7 @@ export interface ServedLanesOptions {
   labels(): readonly string[] | null
 }
 
-/** Lanes in which runs wait for a slot of their own. */
+/** Lanes in which runs wait for their own slot. */
 export interface WaitingLanes {
   readonly gated: readonly number[]
   readonly strict: readonly number[]
@@ -77,7 +77,7 @@ export class ServedLanes {
     return this.#strict.includes(lane) ? 'free' : undefined
   }
 
-  /** Returns the lanes in which a run waits for a slot of its own and may have one now, best first. */
+  /** Returns the lanes in which a run waits for its own slot and may have one now, best first. */
   async waiting(wanted: Required<Pick<Offer, 'limit' | 'sides' | 'blocked'>>): Promise<WaitingLanes> {
     const { db } = this.#options
     const labels = this.#options.labels()

@@ -33,7 +33,7 @@ import { Worker, type WorkerOptions } from './worker.ts'
 
 const { db, url } = await createTestDatabase()
 
-/** Never ends by itself, only when it is told to. */
+/** Never ends by itself, only when it is stopped. */
 const hanging: Executor = {
   execute: (_, { signal }) =>
     new Promise((resolve) =>

@@ -7,7 +7,7 @@ export interface Phrase {
   readonly better: string
 }
 
-/** Refused in documents, in the sentences of the program, and in the sources of the dashboard with their comments. */
+/** Refused in documents, in the sentences of the program and the dashboard, and in comments. */
 export const PHRASES: readonly Phrase[] = [
   { said: 'At most so many', banned: /\bso (?:many|much)\b/i, better: 'maximum number of, up to' },
   {

@@ -1,10 +1,10 @@
 /**
- * The documents and what the program says are in plain English: phrases that readers stumbled over do not come back. To
- * check more documents, add a path to ROOTS.
+ * The documents, what the program says and its comments are in plain English: phrases that readers stumbled over do not come
+ * back. To check more documents, add a path to ROOTS.
  */
 import { parseSync } from 'vite'
 import { expect, test } from 'vitest'
-import { PHRASES, PHRASES_OF_SENTENCES } from './phrases.ts'
+import { PHRASES, PHRASES_OF_SENTENCES, type Phrase } from './phrases.ts'
 import { FILES, read, SOURCES } from './tree.ts'
 
 const ALL = [...PHRASES, ...PHRASES_OF_SENTENCES]
@@ -54,6 +54,32 @@ test('the documents contain no phrase that is hard to understand', () => {
   expect(checked.flatMap(findings)).toEqual([])
 })
 
+/** Sources whose comments are checked as well. */
+const COMMENTED = FILES.filter((path) => /^(?:src|scripts|examples|bench)\/.*\.(?:ts|mjs|js)$/.test(path))
+
+/** Comments of a file. Lines that follow one another are one comment, because a phrase may be broken over two. */
+function commentsOf(path: string): Said[] {
+  const source = read(path)
+  const found: Said[] = []
+  let end = 0
+  for (const comment of parseSync(path, source).comments) {
+    const text = comment.value.replaceAll(/\n\s*\*?\s*/g, ' ')
+    const before = found.at(-1)
+    if (before && comment.type === 'Line' && /^\n *$/.test(source.slice(end, comment.start)))
+      found[found.length - 1] = { at: before.at, text: before.text + text }
+    else found.push({ at: `${path}:${source.slice(0, comment.start).split('\n').length}`, text })
+    end = comment.end
+  }
+  return found
+}
+
+test('the comments of the program, the scripts and the examples contain no such phrase', () => {
+  const comments = COMMENTED.flatMap(commentsOf)
+
+  expect(comments.length).toBeGreaterThan(5_000)
+  expect(comments.flatMap((comment) => stumbles(comment, PHRASES))).toEqual([])
+})
+
 interface Said {
   readonly at: string
   readonly text: string
@@ -92,10 +118,10 @@ const DASHBOARD = FILES.filter((path) => /^web\/.*(?<!\.test)\.tsx?$/.test(path)
 /** Help of the command line breaks its lines anywhere. */
 const onOneLine = (text: string) => text.replaceAll(/\s*\n\s*/g, ' ').trim()
 
-const stumbles = ({ at, text }: Said) =>
-  ALL.filter(({ banned }) => banned.test(onOneLine(text))).map(
-    ({ better }) => `${at} says "${onOneLine(text)}"; better: ${better}`,
-  )
+const stumbles = ({ at, text }: Said, phrases: readonly Phrase[] = ALL) =>
+  phrases
+    .filter(({ banned }) => banned.test(onOneLine(text)))
+    .map(({ better }) => `${at} says "${onOneLine(text)}"; better: ${better}`)
 
 test.each([
   ['help, errors, API descriptions and logs', PROGRAM, 1_000],
@@ -104,7 +130,7 @@ test.each([
   const said = paths.flatMap(literalsOf).filter(({ text }) => /[a-z] [a-z]/i.test(text))
 
   expect(said.length).toBeGreaterThan(atLeast)
-  expect(said.flatMap(stumbles)).toEqual([])
+  expect(said.flatMap((one) => stumbles(one))).toEqual([])
 })
 
 test.each(ALL)('"$said" would be found', ({ said, banned }) => {

@@ -28,7 +28,7 @@ export const BROWSER_RULES: Readonly<Record<string, string>> = {
 const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=31536000' }
 
 /**
- * Sets the headers. `isStrict` is for a server that serves TLS itself and is reached by a name of its own: for `localhost`, the
+ * Sets the headers. `isStrict` is for a server that serves TLS itself and is reached by its own name: for `localhost`, the
  * rule would apply to every other server there.
  */
 export function ruleBrowsers(app: App, { isStrict }: { isStrict: boolean }): void {

@@ -20,8 +20,8 @@ interface Share {
 }
 
 /**
- * Must be called before the routes are registered, because it inspects each of them. Claims and transfers have limits of their
- * own.
+ * Must be called before the routes are registered, because it inspects each of them. Claims and transfers have their own
+ * limits.
  */
 export function limitStreams(app: App, maxPerCaller: number): void {
   const open = new Map<string, number>()

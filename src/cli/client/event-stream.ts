@@ -27,7 +27,7 @@ export interface FollowOptions {
   readonly onLost: (error: unknown, againMs: number) => void
 }
 
-/** Yields events indefinitely. Throws only if the first connection fails or the server rejects the request for good. */
+/** Yields events indefinitely. Throws only if the first connection fails or the server rejects the request permanently. */
 export async function* follow(
   server: Server,
   path: string,

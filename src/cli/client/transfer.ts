@@ -67,8 +67,8 @@ export class IdleLimit {
 }
 
 /**
- * Retries until `attempt` succeeds, or until it has failed several times in a row without progress. `attempt` is told whether
- * it is a retry, and reports progress through the callback.
+ * Retries until `attempt` succeeds, or until it has failed several times in a row without progress. `attempt` gets whether it
+ * is a retry, and reports progress through the callback.
  */
 export async function persist<T>(
   progress: TransferProgress,

@@ -102,7 +102,7 @@ function unwrap(address: Address): Address {
   if (range === '6to4') return embeddedAt(address, 2)
   if (range === 'ipv4Mapped' || range === 'rfc6145') return embeddedAt(address, 12)
   if (address.match(WELL_KNOWN_NAT64)) return embeddedAt(address, 12)
-  // `::` and `::1` also match ::/96 but have ranges of their own.
+  // `::` and `::1` also match ::/96 but have their own ranges.
   if (range === 'unicast' && address.match(IPV4_COMPATIBLE)) return embeddedAt(address, 12)
   return address
 }
@@ -116,7 +116,7 @@ const IPV4 = /^\d+(\.\d+){3}$/
 
 /**
  * Why a URL can never be reached, whatever the settings, if its host is an address; undefined if the host is a name or may be
- * reached. Addresses are told from names by their form, because ipaddr.js takes 23 µs to reject a name, and the dashboard has
+ * reached. Addresses are recognised by their form, because ipaddr.js takes 23 µs to reject a name, and the dashboard has
  * no `node:net`.
  */
 export function neverReached({ hostname }: URL): string | undefined {

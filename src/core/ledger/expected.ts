@@ -1,6 +1,6 @@
 /**
- * Computes the occurrences that a task should have. The versions in force follow one another, each with the occurrences of its
- * own schedule, until the task ends. Pure: it considers no rows, so it does not know what was done about an occurrence.
+ * Computes the occurrences that a task should have. The versions in force follow one another, each with the occurrences that
+ * its schedule produces, until the task ends. Pure: it considers no rows, so it does not know what was done about an occurrence.
  */
 import { firstOccurrence, nextOccurrence } from '../schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../task/task.ts'

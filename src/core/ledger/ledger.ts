@@ -138,7 +138,7 @@ export function* ledgerSteps(it: LedgerCase): Steps<Ledger> {
 
 /**
  * The backfill runs, by the instant of the occurrence; the latest one if there are several. They account for occurrences
- * without a row of their own, and never make one doubled.
+ * without a row, and never make one doubled.
  */
 const filledIn = (rows: readonly LedgerRow[]): ReadonlyMap<number, readonly LedgerRow[]> =>
   new Map(rows.filter(({ kind }) => kind === 'backfill').map((row) => [row.scheduledFor, [row]]))

@@ -86,7 +86,7 @@ class Simulation {
   }
 }
 
-/** Sends requests to nodes in turn, so many a second, and tells how many were let through. */
+/** Sends requests to nodes in turn at a rate, and returns how many were accepted. */
 function send(simulation: Simulation, { perSecond, seconds }: { perSecond: number; seconds: number }) {
   const sent: Sent[] = []
   for (let ms = 0, owed = 0; ms < seconds * 1_000; ms++) {

@@ -4,7 +4,7 @@
  */
 import type { Action, LargeAction } from '../action/action.ts'
 
-/** Maximum number of commands that a worker offers: each is a label of its own. */
+/** Maximum number of commands that a worker offers: each is a separate label. */
 export const MAX_COMMANDS = 1_000
 
 export const OWN_PREFIX = 'belfry:'

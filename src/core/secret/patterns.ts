@@ -124,7 +124,7 @@ export class PatternSet {
     return [...found.values()]
   }
 
-  /** Number of bytes at the end of the text that are the beginning of a pattern, if they are at least so many. */
+  /** Number of bytes at the end of the text that are the beginning of a pattern, if there are at least `least`. */
   begunBytes({ bytes }: Reading, least: number): number {
     let begun = 0
     this.#each(bytes, bytes.length - this.longest, (pattern, at) => {

@@ -1,11 +1,11 @@
 /**
- * Delivers events for one subscription while its lease is valid: one page of history after another, each event by a POST of its
- * own or several in a batch. Events of one task are sent one after another, those of different tasks concurrently. The stored
- * progress covers only a complete prefix, so after a crash some events are sent again and none is left out.
+ * Delivers events for one subscription while its lease is valid: one page of history after another, each event by a
+ * separate POST or several in a batch. Events of one task are sent one after another, those of different tasks concurrently.
+ * The stored progress covers only a complete prefix, so after a crash some events are sent again and none is left out.
  *
- * A task whose event is rejected is suspended: its events are retried separately, and other tasks continue (suspended-tasks.ts). If
- * several tasks fail and nothing is accepted in between, the receiver is failing: nothing is sent for a while, and none of
- * these tasks is suspended.
+ * A task whose event is rejected is suspended: its events are retried separately, and other tasks continue
+ * (suspended-tasks.ts). If several tasks fail and nothing is accepted in between, the receiver is failing: nothing is sent
+ * for a while, and none of these tasks is suspended.
  *
  * If events were deleted before they could be delivered, the subscription says so before its position moves on (gap.ts).
  */

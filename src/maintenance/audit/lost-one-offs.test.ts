@@ -124,7 +124,7 @@ test('one-offs that wait, run, ended, are paused or cancelled, or predate histor
 
   expect(await Promise.all(all.map(rowsOf))).toEqual(before)
   for (const id of all) expect(await findingsOf(id)).toEqual([])
-  // What can only be told by looking through all of history is looked through once.
+  // A task that only a search through all of history can settle is searched for once.
   expect(await Promise.all([endedLate, ancient].map(isSettled))).toEqual([true, true])
   const [summary] = await db.run(auditSummary({ projectId: DEFAULT_PROJECT_ID, limit: 10 }))
   expect(summary?.oneOffsEndedAt).not.toBeNull()

@@ -35,7 +35,7 @@ export interface Stalled {
 export type Remedy =
   /** No row is needed any more. */
   | { readonly kind: 'settle' }
-  /** Whether anything is owed cannot be told: what would tell it was deleted with old history. */
+  /** It is unknown whether an occurrence is owed: the rows that would show it were deleted with old history. */
   | { readonly kind: 'unknown' }
   | GoOn
 

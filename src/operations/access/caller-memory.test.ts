@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { CallerMemory, MAX_LOOKUPS, MAX_WAITING } from './caller-memory.ts'
 
-/** Reads that wait until they are told what they find. */
+/** Reads that wait until the test provides their result. */
 function reads() {
   const pending: { found: (value: string | null) => void; failed: (error: Error) => void }[] = []
   const read = () =>

@@ -1,6 +1,6 @@
 /**
  * Uploads files: all at once, or in parts, each of which continues where the last one ended. Bytes are stored in chunks as they
- * arrive, each in a transaction of its own, so a connection or a node that fails loses less than a chunk. The number of bytes
+ * arrive, each in its own transaction, so a connection or a node that fails loses less than a chunk. The number of bytes
  * received decides every race: a chunk is stored only at the end of the content, so of two uploads that append to one file only
  * one continues. An upload from the beginning replaces one in progress.
  *

@@ -1,6 +1,6 @@
 /**
  * Skips the next occurrences of a task. Which ones is decided at the time of the request: all up to an instant, so that neither
- * a pause nor an edit changes which they are. A row of its own comes due at each of them and records the skip; the task's next
+ * a pause nor an edit changes which they are. A separate row comes due at each of them and records the skip; the task's next
  * row is the occurrence after them. Until then the request can be undone.
  */
 

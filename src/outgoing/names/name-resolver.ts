@@ -3,7 +3,7 @@
  * hang do not delay others. The order is: the hosts file, cached results, DNS by c-ares, and getaddrinfo for names that only
  * the system may know, on at most two threads.
  *
- * Simultaneous requests for one name share a lookup. Each lookup has a channel of its own, so that a response that breaks
+ * Simultaneous requests for one name share a lookup. Each lookup has its own channel, so that a response that breaks
  * c-ares's connection, or a server that does not respond, affects no other name. Errors are those of getaddrinfo.
  */
 import { LRUCache } from 'lru-cache'

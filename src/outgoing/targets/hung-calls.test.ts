@@ -7,7 +7,7 @@ import { aBook, ended } from './test-support.ts'
 const TARGET = 'https://api.example.com'
 const LIMIT = 128
 
-/** A line with so many calls under way. */
+/** A line with a number of calls in progress. */
 function aLine(calls = LIMIT, limit: number | null = null) {
   const parts = aBook()
   parts.book.configure([{ projectId: 'p', pattern: TARGET, limit, rate: null, burst: null, isPaused: false }])

@@ -8,7 +8,7 @@ export interface TargetReport {
   readonly lineId: string
   readonly projectId: string
   readonly target: string
-  /** False for the calls of tasks that opted out of the circuit; they have a line of their own. */
+  /** False for the calls of tasks that opted out of the circuit; they have their own line. */
   readonly hasCircuit: boolean
   readonly condition: LineCondition
   readonly isPaused: boolean

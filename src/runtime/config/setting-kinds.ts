@@ -1,4 +1,4 @@
-/** Kinds of settings with rules of their own: paths, addresses, networks, labels, keys. */
+/** Kinds of settings with their own rules: paths, addresses, networks, labels, keys. */
 
 import { MIN_ADMIN_KEY_CHARACTERS } from '../../core/access/api-key.ts'
 import { notPrivate } from '../../core/action/address.ts'

@@ -1,4 +1,4 @@
-/** Splits items, in order, into parts of at most `most` bytes; an item that is longer forms a part of its own. */
+/** Splits items, in order, into parts of at most `most` bytes; an item that is longer forms a separate part. */
 export function byBytes<T>(items: readonly T[], most: number, bytesOf: (item: T) => number): T[][] {
   const parts: T[][] = []
   let bytes = Number.POSITIVE_INFINITY

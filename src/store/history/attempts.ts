@@ -1,4 +1,4 @@
-/** Reads attempts: those followed by another attempt have rows of their own, the last one is part of its run. */
+/** Reads attempts: those followed by another attempt have their own rows, the last one is part of its run. */
 import type { AttemptOutcome } from '../../core/run/run.ts'
 import { MAX_PAGE_BYTES, outcomeBytes, type PageRow } from '../database/page-bytes.ts'
 import { sql } from '../database/sql.ts'

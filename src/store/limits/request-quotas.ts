@@ -57,7 +57,7 @@ export const insertQuotas = (ids: readonly string[]) => sql`
   insert into request_quota (id, next_at) select id, clock_timestamp() from unnest(${list(ids, (id) => id)}::uuid[]) as i(id)
   on conflict do nothing`
 
-/** Deletes quotas that have been full for so long that they are probably no longer needed. */
+/** Deletes quotas that have been full long enough that they are probably no longer needed. */
 export const deleteFullQuotas = (minutes: number, limit: number) => sql<{ id: string }>`
   delete from request_quota where id = any(array(
     select id from request_quota where next_at < now() - make_interval(mins => ${minutes}::integer) limit ${limit} for update skip locked))

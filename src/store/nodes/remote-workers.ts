@@ -29,8 +29,8 @@ export interface LivingLimits {
 }
 
 /**
- * Inserts a remote worker: a node, and what it offers. No row if a maximum number of living workers is reached. Those of the
- * project are only counted if there are so many at all.
+ * Inserts a remote worker: a node, and what it offers. No row if a maximum number of live workers is reached. Those of the
+ * project are counted only if all projects together reach the maximum of one.
  */
 export const insertRemoteWorker = (
   node: Omit<NewNode, 'roles' | 'id' | 'name'>,

@@ -38,7 +38,7 @@ export interface KeyUse {
   readonly isCut: boolean
 }
 
-/** All keys in use and what each of them encrypts, counted in so many rows of each table. */
+/** All keys in use and what each of them encrypts, counted in a limited number of rows of each table. */
 export const keyUses = (maxPerTable: number) => sql<KeyUse>`
   with stored as materialized (
     (select 1 as source, key_id from secret_version limit ${maxPerTable})

@@ -11,7 +11,7 @@ export interface PostgresWakeUpsOptions {
   readonly nodeId: string
   /** The connection that wake-ups are sent through. */
   readonly db: Queryable
-  /** Where wake-ups are received: a session of its own. Null behind a pooler that provides none. */
+  /** Where wake-ups are received: its own session. Null behind a pooler that provides none. */
   readonly listenUrl: string | null
   readonly clock: Clock
   readonly log: Logger
@@ -45,8 +45,8 @@ interface Message {
 /**
  * Wake-ups between nodes on one PostgreSQL. This process receives its own at once; other nodes receive them through a coalesced
  * NOTIFY that contains, for each shard, the range in which there are new rows. One connection listens. If it breaks it is
- * reconnected; meanwhile all listeners in this process are woken periodically, and afterwards they are told to look at
- * everything they may have missed. Without a `listenUrl` wake-ups are only sent, and listeners rely on polling.
+ * reconnected; meanwhile all listeners in this process are woken periodically, and afterwards they look at everything that
+ * may have changed. Without a `listenUrl` wake-ups are only sent, and listeners rely on polling.
  */
 export class PostgresWakeUps implements WakeUps, Service {
   readonly #local = new LocalWakeUps()

@@ -36,7 +36,7 @@ const attemptOf = (context: AttemptContext) => ({
   redactor: context.log.redactor,
   signal: context.signal,
   isLost: () => context.isLost,
-  // The attempt has a limit of its own.
+  // The attempt has its own limit.
   timeoutMs: null,
 })
 

@@ -21,7 +21,7 @@ export interface TestServer {
 /** A server that speaks HTTP. */
 export const httpServer = (listener: RequestListener) => listen(createServer(listener))
 
-/** A server with a protocol of its own: `onData` is called with each chunk that a client sends. */
+/** A server with a custom protocol: `onData` is called with each chunk that a client sends. */
 export const rawServer = (onData: (socket: Socket, chunk: Buffer) => void) =>
   listen(createNetServer((socket) => socket.on('data', (chunk) => onData(socket, chunk))))
 

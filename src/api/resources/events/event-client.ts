@@ -52,7 +52,7 @@ export class EventClient {
     else this.#write(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`)
   }
 
-  /** Whether so much is buffered for the client that nothing more should be sent until it has read. */
+  /** Whether the buffer of the client is full, so that nothing more should be sent until it has read. */
   get mustRead(): boolean {
     return this.#response.writableNeedDrain
   }

@@ -1,6 +1,6 @@
 /**
- * Sign-in to the dashboard. The browser is redirected to the provider and back. The state of the sign-in is kept in a cookie of
- * its own for some minutes, so any node can finish what another one began. Errors redirect to the sign-in page, with a code for
+ * Sign-in to the dashboard. The browser is redirected to the provider and back. The state of the sign-in is kept in a separate
+ * cookie for some minutes, so any node can finish what another one began. Errors redirect to the sign-in page, with a code for
  * which that page has a message.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -12,7 +12,7 @@ afterAll(() => {
   server.close()
 })
 
-/** Both ends of a stream. The client reads nothing until it is told to. */
+/** Both ends of a stream. The client reads nothing until the test lets it. */
 async function connect(onEnd = () => {}) {
   const arrived = once(server, 'request')
   const asked = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' })

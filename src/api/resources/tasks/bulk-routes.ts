@@ -21,7 +21,7 @@ const createMany = {
   response: { 201: TaskItems, ...problems(409, 413, 415) },
 }
 
-/** In a scope of its own, because the bodies are lists, which are parsed item by item. */
+/** In its own scope, because the bodies are lists, which are parsed item by item. */
 export function bulkRoutes(app: App): void {
   parseListBodies(app, { member: 'tasks', maxItems: MAX_BULK, maxItemBytes: BODY_LIMIT })
   const route = {

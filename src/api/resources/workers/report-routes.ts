@@ -24,7 +24,7 @@ const complete = {
   response: { 200: Receipts, ...problems(401, 410, 413, 415) },
 }
 
-/** In a scope of its own, because the bodies are lists, which are parsed item by item. */
+/** In its own scope, because the bodies are lists, which are parsed item by item. */
 export function reportRoutes(app: App, remoteWorkers: RemoteWorkers): void {
   parseListBodies(app, {
     member: 'runs',

@@ -1,4 +1,4 @@
-/** Steps by the clock: every so many seconds, minutes or hours, all day or between two hours. */
+/** Steps by the clock: every few seconds, minutes or hours, all day or between two hours. */
 import type { CronFields } from '../cron-fields.ts'
 import { readMonthly } from './read-month-days.ts'
 import { toHour } from './read-times.ts'
