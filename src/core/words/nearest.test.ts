@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { likely } from './nearest.ts'
 
-const FIELDS = ['queue', 'queueTimeout', 'timeout', 'schedule', 'name', 'overlap', 'maxRuns']
+const FIELDS = ['queue', 'maxRunsPerDay', 'timeout', 'schedule', 'name', 'overlap', 'maxRuns']
 
 test.each([
-  ['queueTimout', 'queueTimeout'],
+  ['maxRunsPrDay', 'maxRunsPerDay'],
   ['schedul', 'schedule'],
   ['timeoutMs', 'timeout'],
   ['runs', 'maxRuns'],

@@ -22,7 +22,7 @@ export function likely(word: string, candidates: readonly string[]): string | un
   return changes <= word.length / 2 ? closest : undefined
 }
 
-/** A word that differs in at most this share of its characters is misspelt: `queueTimout` means `queueTimeout`, not `queue`. */
+/** A word that differs in at most this share of its characters is misspelt: `startAtt` means `startAt`, not `start`. */
 const MISSPELT_SHARE = 0.2
 /** Minimum length for matching a word that contains the candidate or is contained in it. */
 const LEAST_PART = 3
