@@ -7,6 +7,7 @@ import { silentLogger } from '../../src/telemetry/logger.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { agendaOf, historyOf, movePause } from '../api/rows.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 import { aFile, aWaitingFile, put, someBytes } from './support.ts'
 
@@ -360,6 +361,35 @@ test('all of many tasks that wait for one file continue when it arrives', async 
 
   expect(left).toBe(150)
   expect(await count()).toBe(0)
+})
+
+test('a task that cannot be resumed does not keep others waiting', async () => {
+  const bad = await aWait()
+  const good = (await create({ action: exec(bad.file.id) })).body
+  await upload(bad.file)
+  await db.run(sql`delete from agenda where task_id in (${bad.id}, ${good.id})`)
+  await db.run(
+    sql`update task set awaits_files = true, paused_at = now() where id in (${bad.id}, ${good.id})`,
+  )
+  await db.run({
+    text: `create function refuse_row() returns trigger language plpgsql as $$ begin raise exception 'no such row'; end $$;
+           create trigger refuse_row before insert on agenda for each row when (new.task_id = '${bad.id}') execute function refuse_row()`,
+    values: [],
+  })
+
+  await waits.runOnce()
+  const whileRefused = await shown(bad.id)
+  const reports = await db.run(sql`
+    select operation, error from refused_row where task_id = ${bad.id} and settled_at is null`)
+  await db.run({ text: 'drop trigger refuse_row on agenda', values: [] })
+  await eventually(async () => {
+    await waits.runOnce()
+    return (await shown(bad.id)).state === 'scheduled'
+  })
+
+  expect(whileRefused).toMatchObject({ state: 'paused' })
+  expect(await shown(good.id)).toMatchObject({ state: 'scheduled' })
+  expect(reports).toEqual([{ operation: 'duty', error: 'no such row' }])
 })
 
 test('concurrent uploads, edits and pauses leave no task waiting for a file that is ready', async () => {

@@ -19,5 +19,5 @@ export async function fileBecameReady(tx: Queryable, context: Context, file: Fil
     before: { state: 'waiting' },
     after: { state: 'ready', size, sha256, kind },
   })
-  return endWaits(tx, context, file.id)
+  return endWaits(tx, context, { fileId: file.id })
 }

@@ -6,7 +6,7 @@
 import { shardOf } from '../../core/ids.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import { lockEndedWaits } from '../../store/tasks/file-waits.ts'
+import { type EndedWait, lockEndedWaits, type WaitsAsked } from '../../store/tasks/file-waits.ts'
 import { lockTask } from '../../store/tasks/locked-task.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
 import type { Facilities } from '../context.ts'
@@ -19,10 +19,10 @@ const AT_ONCE = 100
 export async function endWaits(
   tx: Queryable,
   { clock }: Pick<Facilities, 'clock'>,
-  fileId: string | null,
+  asked: Omit<WaitsAsked, 'limit'>,
 ): Promise<DueHint[]> {
   const due: DueHint[] = []
-  for (const { id, projectId } of await tx.run(lockEndedWaits({ fileId, limit: AT_ONCE }))) {
+  for (const { id, projectId } of await tx.run(lockEndedWaits({ ...asked, limit: AT_ONCE }))) {
     const [task] = await tx.run(lockTask(projectId, id))
     if (!task?.awaitsFiles) continue
     const at = await endWait(tx, { task, projectId, now: Math.floor(clock.now()) })
@@ -31,10 +31,16 @@ export async function endWaits(
   return due
 }
 
-/** Resumes tasks that the transactions which completed their files left out. */
+/** Returns tasks, other than the given ones, that the transactions which completed their files left out. */
+export const forgottenWaits = (db: Queryable, except: readonly string[]): Promise<EndedWait[]> =>
+  db.run(lockEndedWaits({ except, limit: AT_ONCE }))
+
+/** Resumes such tasks, all or none of them. */
 export async function endForgottenWaits(
   facilities: Pick<Facilities, 'db' | 'clock' | 'wakeUps'>,
+  waits: readonly EndedWait[],
 ): Promise<void> {
-  const due = await withDeadlockRetry(facilities.db, (tx) => endWaits(tx, facilities, null))
+  const only = waits.map(({ id }) => id)
+  const due = await withDeadlockRetry(facilities.db, (tx) => endWaits(tx, facilities, { only }))
   if (due.length > 0) facilities.wakeUps.announceDue(due)
 }

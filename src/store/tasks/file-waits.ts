@@ -30,14 +30,27 @@ export interface EndedWait {
   readonly projectId: string
 }
 
+/** Which tasks that wait to look at. */
+export interface WaitsAsked {
+  /** Only tasks that refer to this file. */
+  readonly fileId?: string
+  /** Only these tasks. */
+  readonly only?: readonly string[]
+  /** All tasks but these. */
+  readonly except?: readonly string[]
+  readonly limit: number
+}
+
 /**
- * Locks tasks that wait although all their files are complete; with `fileId`, only those that refer to it. Tasks locked by a
- * concurrent change are skipped. Tasks of archived projects continue to wait.
+ * Locks tasks that wait although all their files are complete. Tasks locked by a concurrent change are skipped. Tasks of archived
+ * projects continue to wait.
  */
-export const lockEndedWaits = ({ fileId, limit }: { fileId: string | null; limit: number }) => sql<EndedWait>`
+export const lockEndedWaits = ({ fileId, only, except = [], limit }: WaitsAsked) => sql<EndedWait>`
   select t.id, t.project_id as "projectId" from task t
   where t.awaits_files and t.paused_at is not null and t.cancelled_at is null
-    ${fileId === null ? part`` : part`and t.id in (select task_id from file_use where file_id = ${fileId} and until_version is null)`}
+    and t.id <> all(${list(except, (id) => id)}::uuid[])
+    ${only === undefined ? part`` : part`and t.id = any(${list(only, (id) => id)}::uuid[])`}
+    ${fileId === undefined ? part`` : part`and t.id in (select task_id from file_use where file_id = ${fileId} and until_version is null)`}
     and not exists (select from file_use u join file f on f.id = u.file_id
                     where u.task_id = t.id and u.until_version is null and f.ready_at is null)
     and exists (select from project p where p.id = t.project_id and p.archived_at is null)
