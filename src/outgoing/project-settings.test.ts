@@ -3,7 +3,7 @@ import type { OutgoingSettings } from '../store/projects/projects.ts'
 import { silentLogger } from '../telemetry/logger.ts'
 import { ProjectSettings } from './project-settings.ts'
 
-/** Settings whose reads wait until they are told what they find. */
+/** Settings whose reads wait until the test says what they find. */
 function settings() {
   const pending: { found: (rows: Partial<OutgoingSettings>[]) => void; failed: (error: Error) => void }[] = []
   const run = () => new Promise((found, failed) => pending.push({ found, failed }))

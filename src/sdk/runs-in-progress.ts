@@ -19,7 +19,7 @@ export interface GivenRun extends AssignedRun {
   readonly action?: unknown
 }
 
-/** Performs a run, and sets how long to wait for it after the attempt was told to stop. */
+/** Performs a run, and sets how long to wait for it after the attempt was asked to stop. */
 export interface Performer {
   readonly perform: Handler<never>
   readonly abandonMs?: number

@@ -1,5 +1,5 @@
 /**
- * A worker of your own: code in your process that performs runs of handlers. It speaks HTTP to Belfry, holds no
+ * Your own worker: code in your process that performs runs of handlers. It speaks HTTP to Belfry, holds no
  * connection to a database, and may be one of hundreds.
  *
  *     const worker = new Worker({ server: 'http://127.0.0.1:3369', concurrency: 20 })

@@ -1,4 +1,4 @@
-/** Performs attempts, and decides with the outcome of each what becomes of its run. */
+/** Performs attempts, and decides by the outcome of each how its run continues. */
 import { isLarge } from '../core/action/action.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { Outcome } from '../core/run/outcome.ts'
@@ -60,7 +60,7 @@ export class Performer {
     }
   }
 
-  /** Writes what becomes of the run. It is returned instead if this node lacked something that others may have. */
+  /** Writes how the run continues. The run is returned instead if this node lacked something that others may have. */
   settle(attempt: Attempt, ended: EndedAttempt): void {
     if (isOwnShortage(ended.outcome)) this.#postpone(attempt.work, ended.outcome)
     else this.#judge(attempt, ended)

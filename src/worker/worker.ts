@@ -1,7 +1,7 @@
 /**
  * Performs runs: up to `concurrency` at once of those that work on this machine, and as many calls as their targets have room
  * for. Runs come from the scheduler of the same process, which fires them into the worker (local-room.ts), or from the transport
- * (claiming.ts). What becomes of them is decided in performer.ts.
+ * (claiming.ts). performer.ts decides how they continue.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'

@@ -265,7 +265,7 @@ async function goOn(
   return writeAhead(tx, next, task.skipUntil)
 }
 
-/** Records the occurrence of a chain that its pause took away for good, because its end passed meanwhile; none if it was over before. */
+/** Records the occurrence of a chain that its pause took away permanently, because its end passed meanwhile; none if it was over before. */
 async function recordEndOfChain(
   tx: Queryable,
   { task, projectId, ordinal }: { task: LockedTask; projectId: string; ordinal: number },

@@ -70,7 +70,7 @@ export async function redefine(
   wakeUps.announceDue(due.map((at) => ({ shard, at })))
 }
 
-/** What became of the queue and the rows of a task that stays as it is. */
+/** The queue and the rows of a task that an edit does not change. */
 const UNCHANGED = { due: [], isGateChanged: false, noteLane: () => {} }
 
 function refuseOtherVersion(version: number, expected: ExpectedVersion): void {

@@ -45,7 +45,7 @@ const WAITING =
 
 /**
  * Applies the missing migrations and returns them. A database that a newer release has updated is used as it is, as long as it
- * admits builds of this age. `onWait` is told if the migrations have to wait for others.
+ * admits builds of this age. `onWait` is called if the migrations have to wait for others.
  */
 export async function migrate(
   db: Database,
