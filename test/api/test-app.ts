@@ -225,6 +225,8 @@ async function beginning(answer: LightMyRequestResponse): Promise<InjectedAnswer
     text += String(chunk)
     if (isStream && text.includes('event: hello')) break
   }
+  // Nobody reads on, and the server notices that only after a while.
+  if (isStream) answer.raw.res.destroy()
   return {
     status: answer.statusCode,
     headers: answer.headers,

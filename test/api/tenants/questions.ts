@@ -97,8 +97,8 @@ const BODIES: readonly unknown[] = [
   { action: SLEEP },
   { value: 'a value' },
   { limit: 3 },
-  { concurrency: 3 },
-  { limits: null },
+  { concurrencyLimit: 3 },
+  { limits: { requestRate: '10/s' } },
 ]
 
 const NOW = '2026-11-16T09:00:00Z'
