@@ -1201,7 +1201,7 @@ begin
     select c.relname from pg_inherits i
     join pg_class c on c.oid = i.inhrelid
     where i.inhparent = 'audit_entry'::regclass and c.relname <> 'audit_entry_other'
-      and (to_date(right(c.relname, 6), 'YYYYMM') + interval '1 month') at time zone 'UTC' <= first_kept
+      and right(c.relname, 6) < to_char(first_kept at time zone 'UTC', 'YYYYMM')
     order by right(c.relname, 6) limit 1
   loop
     execute format('drop table %I', name);
@@ -1223,14 +1223,15 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
   perform set_config('lock_timeout', '300ms', true);
-  select o.day, o.names into day, names
+  -- The digits are compared as text: a plan may apply this condition to every table, and most names end in no date.
+  select to_date(o.digits, 'YYYYMMDD'), o.names into day, names
   from (
-    select to_date(right(c.relname, 8), 'YYYYMMDD') as day, array_agg(c.relname::text order by c.relname) as names
+    select right(c.relname, 8) as digits, array_agg(c.relname::text order by c.relname) as names
     from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass)
     group by 1
   ) o
-  where o.day < first_kept order by o.day limit 1;
+  where o.digits < to_char(first_kept, 'YYYYMMDD') order by o.digits limit 1;
   if day is null then
     return 0;
   end if;

@@ -162,6 +162,20 @@ test('one day is dropped at a time', async () => {
   expect(await db.run(dropPartitions(30))).toEqual([{ dropped: 0 }])
 })
 
+test.each(['drop_partitions', 'drop_audit_partitions'])(
+  '%s also works with a plan that reads the names of all tables',
+  async (name) => {
+    const dropped = db.transaction(async (tx) => {
+      for (const setting of ['enable_nestloop', 'enable_indexscan', 'enable_bitmapscan'])
+        await tx.run({ text: `set local ${setting} = off`, values: [] })
+      await tx.run({ text: 'discard plans', values: [] })
+      return tx.run<{ dropped: number }>({ text: `select ${name}(9999) as dropped`, values: [] })
+    })
+
+    expect(await dropped).toEqual([{ dropped: 0 }])
+  },
+)
+
 test('dead nodes are removed after an hour, and living nodes stay', async () => {
   await db.run(sql`
     insert into node (id, name, version, roles, concurrency, dead_at, reason)
