@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answering, closed, httpServer, OK, rawServer, sendBy } from '../worker/executors/test-support.ts'
 import { MAX_DRAINED_BODY_BYTES, MAX_KEPT_BODY_BYTES } from './body-capture.ts'
 import { HttpClient } from './http-client.ts'
+import { SettingsUnread } from './project-networks.ts'
 
 let client: HttpClient
 beforeEach(() => {
@@ -163,4 +164,25 @@ test('closing the client aborts requests under way', async () => {
   await client.close()
 
   expect(await sending).toMatchObject({ ok: false, failure: { error: { code: 'aborted' }, retryable: true } })
+})
+
+test('while the networks of its project cannot be read, a request is not sent, and is retryable', async () => {
+  let requests = 0
+  const server = await httpServer((_request, response) => {
+    requests++
+    response.end()
+  })
+  const unread = new HttpClient({
+    allowPrivate: true,
+    projectNetworks: { of: () => Promise.reject(new SettingsUnread(new Error('no database'))) },
+  })
+
+  const result = await sendBy(unread, server.url, { projectId: 'shop' })
+
+  expect(result).toMatchObject({
+    ok: false,
+    failure: { error: { code: 'settings_unavailable' }, retryable: true },
+  })
+  expect(requests).toBe(0)
+  await unread.close()
 })

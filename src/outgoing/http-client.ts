@@ -156,14 +156,17 @@ export class HttpClient {
   }
 
   /**
-   * Sends one request and waits for its response; never rejects because of what the remote end does. Rejects, without sending
-   * anything, if it cannot be found out which networks the project may reach.
+   * Sends one request and waits for its response; never rejects because of what the remote end does. Nothing is sent if it cannot be
+   * found out which networks the project may reach.
    */
   send(request: HttpRequest): Promise<HttpResult> {
     const { projectId } = request
     const confinement = projectId === undefined ? undefined : this.#projectNetworks.of(projectId)
     return confinement instanceof Promise
-      ? confinement.then((known) => this.#sendWithin(known, request))
+      ? confinement.then(
+          (known) => this.#sendWithin(known, request),
+          (error) => unsent(error, request),
+        )
       : this.#sendWithin(confinement, request)
   }
 
@@ -371,6 +374,12 @@ function keptHeaders(headers: ResponseHeaders): HttpResponse['headers'] {
   }
   return kept
 }
+
+/** The result of a request that was not sent. */
+const unsent = (cause: Error, { target }: HttpRequest): HttpResult => ({
+  ok: false,
+  failure: describeFailure(cause, { url: new URL(target.origin), sent: false, status: undefined }),
+})
 
 function isReset(cause: Error): boolean {
   return 'code' in cause && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE')

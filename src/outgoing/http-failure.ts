@@ -21,6 +21,7 @@ export const HTTP_FAILURE_CODES = [
   'network_error',
   'network_unreachable',
   'protocol_error',
+  'settings_unavailable',
   'tls_error',
   'worker_exhausted',
 ] as const
@@ -88,6 +89,7 @@ const CODES: Readonly<Record<string, HttpFailureCode>> = {
   UND_ERR_NOT_SUPPORTED: 'invalid_request',
   forbidden_address: 'forbidden_address',
   protocol_violation: 'protocol_error',
+  settings_unread: 'settings_unavailable',
 }
 
 /** OpenSSL's codes for a failed handshake or certificate; Node passes them on. */
@@ -148,6 +150,8 @@ function messageFor(code: HttpFailureCode, cause: Error, { url, status }: Failed
       return `no route to ${peer}`
     case 'protocol_error':
       return `${peer} did not respond with valid HTTP: ${cause.message}`
+    case 'settings_unavailable':
+      return cause.message
     case 'tls_error':
       return `TLS connection to ${peer} failed: ${reasonOf(cause)}`
     case 'worker_exhausted':

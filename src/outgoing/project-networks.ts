@@ -11,9 +11,21 @@ export interface Confinement {
   readonly networks: readonly Network[]
 }
 
+/**
+ * The settings of a project could not be read, so nothing was sent. The run is handed back, and claimed again when the database
+ * answers.
+ */
+export class SettingsUnread extends Error {
+  readonly code = 'settings_unread'
+
+  constructor(cause: unknown) {
+    super('the settings of the project could not be read from the database', { cause })
+  }
+}
+
 /** Looks up the networks of projects. */
 export interface ProjectNetworks {
-  /** Returns undefined for a project without restrictions; a promise if the restrictions must be read first. */
+  /** Returns undefined for a project without restrictions; a promise if they must be read first, rejected with `SettingsUnread`. */
   of(projectId: string): Confinement | undefined | Promise<Confinement | undefined>
 }
 

@@ -4,7 +4,7 @@ import { LoopService } from '../runtime/loop-service.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { type OutgoingSettings, outgoingSettings } from '../store/projects/projects.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { type Confinement, confinementOf, type ProjectNetworks } from './project-networks.ts'
+import { type Confinement, confinementOf, type ProjectNetworks, SettingsUnread } from './project-networks.ts'
 
 /** Polling interval: every node applies a change within this time. */
 const EVERY_MS = 5_000
@@ -46,9 +46,7 @@ export class ProjectSettings extends LoopService implements ProjectNetworks {
     try {
       await this.#readAgain()
     } catch (cause) {
-      throw new Error('The networks that the project may reach could not be read from the database.', {
-        cause,
-      })
+      throw new SettingsUnread(cause)
     }
     this.#known.add(projectId)
     return this.#confined.get(projectId)

@@ -21,8 +21,8 @@ export interface PerformerOptions {
   giveBack(work: Work): void
 }
 
-/** Errors that concern this node and perhaps no other: no sockets left, or no key for a secret. */
-const OWN_SHORTAGES: readonly string[] = ['worker_exhausted', 'secrets_unavailable']
+/** Errors that concern this node and perhaps no other: no sockets left, no key for a secret, or no answer from the database. */
+const OWN_SHORTAGES: readonly string[] = ['worker_exhausted', 'secrets_unavailable', 'settings_unavailable']
 
 /** An error with details occurred after a redirect was followed, so it counts as an attempt. */
 const isOwnShortage = (outcome: Outcome) =>

@@ -35,7 +35,13 @@ test.each([
 test('HTTP failures that Belfry itself causes are neutral about the target', () => {
   const neutral = HTTP_FAILURE_CODES.filter((code) => callResultOf('a', failed(code), 1).kind === 'neutral')
 
-  expect(neutral).toEqual(['aborted', 'forbidden_address', 'invalid_request', 'worker_exhausted'])
+  expect(neutral).toEqual([
+    'aborted',
+    'forbidden_address',
+    'invalid_request',
+    'settings_unavailable',
+    'worker_exhausted',
+  ])
 })
 
 test('completed counts as answered, timed_out as a timeout, and a cancelled or lost attempt as neutral', () => {

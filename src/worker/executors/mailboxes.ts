@@ -18,7 +18,7 @@ import type { Redactor } from '../../core/secret/redactor.ts'
 import { judgeOf } from '../../outgoing/address-guard.ts'
 import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { OwnPorts } from '../../outgoing/own-ports.ts'
-import type { ProjectNetworks } from '../../outgoing/project-networks.ts'
+import { type ProjectNetworks, SettingsUnread } from '../../outgoing/project-networks.ts'
 import { secretFailure, UNREAD, unusable } from '../../secrets/secret-outcomes.ts'
 import type { Vault } from '../../secrets/vault.ts'
 import { SmtpPool } from './smtp-pool.ts'
@@ -63,7 +63,19 @@ export class Mailboxes {
   }
 
   async of(projectId: string, own: OwnSender): Promise<Mailbox> {
-    const stored = await this.#options.settingsOf(projectId)
+    try {
+      return await this.#mailboxOf(projectId, own)
+    } catch (error) {
+      if (error instanceof UnusableSecret) return { ok: false, outcome: unusable(error) }
+      if (error instanceof SettingsUnread) return { ok: false, outcome: unread(error) }
+      throw error
+    }
+  }
+
+  async #mailboxOf(projectId: string, own: OwnSender): Promise<Mailbox> {
+    const stored = await this.#options.settingsOf(projectId).catch((cause) => {
+      throw new SettingsUnread(cause)
+    })
     const settings = {
       mailFrom: own.from === undefined ? (stored?.mailFrom ?? null) : null,
       mailReplyTo: own.replyTo === undefined ? (stored?.mailReplyTo ?? null) : null,
@@ -73,16 +85,11 @@ export class Mailboxes {
     const names = mailSecretsOf(settings)
     const read = names.length === 0 ? NOTHING : await vault.read(projectId, names).catch(() => UNREAD)
     if (!read.ok) return { ok: false, outcome: secretFailure(read) }
-    try {
-      const filled = filledMail(settings, (name) => read.values.get(name) ?? '')
-      return {
-        ok: true,
-        ...(await this.#leaving(projectId, filled)),
-        redactor: vault.redactorOf(read.values),
-      }
-    } catch (error) {
-      if (error instanceof UnusableSecret) return { ok: false, outcome: unusable(error) }
-      throw error
+    const filled = filledMail(settings, (name) => read.values.get(name) ?? '')
+    return {
+      ok: true,
+      ...(await this.#leaving(projectId, filled)),
+      redactor: vault.redactorOf(read.values),
     }
   }
 
@@ -117,5 +124,11 @@ export class Mailboxes {
     for (const [key, pool] of this.#pools) if (pool.connections === 0) this.#pools.delete(key)
   }
 }
+
+const unread = ({ message }: SettingsUnread): Outcome => ({
+  kind: 'failed',
+  retryable: true,
+  error: { code: 'settings_unavailable', message },
+})
 
 const NOTHING = { ok: true, values: new Map<string, string>() } as const
