@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Auditor } from '../../src/maintenance/audit/auditor.ts'
 import { endPauseOnTime } from '../../src/operations/tasks/pause-task.ts'
 import { sql } from '../../src/store/database/sql.ts'
@@ -199,6 +200,24 @@ test('a chain whose end passes during a pause is finished, also if the pause end
     expect(await historyOf(db, id)).toMatchObject([{ state: 'skipped', reason: 'paused', ordinal: 1 }])
   }
   expect(await agendaOf(db, edited.id)).toMatchObject([{ kind: 'occurrence', state: 'scheduled' }])
+})
+
+test('a chain that ended before its history begins has nothing recorded as skipped when its pause ends', async () => {
+  const { id } = await create({
+    schedule: { type: 'delay', interval: '1s' },
+    startAt: iso(now() + 1_000),
+    endAt: iso(now() + MINUTE),
+  })
+  await send('POST', `/v1/tasks/${id}/pause`)
+  await moveBack(id, 3 * MINUTE)
+  await db.run(sql`
+    insert into retention (project_id, history_from) values (${DEFAULT_PROJECT_ID}, now() - interval '1 minute')`)
+
+  const { status } = await send('POST', `/v1/tasks/${id}/resume`)
+  await db.run(sql`delete from retention where project_id = ${DEFAULT_PROJECT_ID}`)
+
+  expect(status).toBe(200)
+  expect(await historyOf(db, id)).toEqual([])
 })
 
 test('an active run continues through the pause and counts towards maxRuns', async () => {

@@ -13,6 +13,7 @@ import { utc, utcOrNull } from '../../core/values/utc.ts'
 import { settleTask } from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
+import { historyBeginOf } from '../../store/history/run-search.ts'
 import { insertDuty, resumeDutyOf, sweepDuties } from '../../store/tasks/duties.ts'
 import { type LockedTask, lockTask } from '../../store/tasks/locked-task.ts'
 import { chainOf, continueChain, latestOccurrence } from '../../store/tasks/next-row.ts'
@@ -272,7 +273,10 @@ async function recordEndOfChain(
 ): Promise<void> {
   const { id: taskId, version, definition, awaitsFiles } = task
   const [chain] = await tx.run(chainOf(taskId))
-  const at = chain ? owedOfDelay(planOf(definition), chain) : null
+  const [begin] = await tx.run(historyBeginOf(projectId))
+  // What ran before the history begins is not known any more, and must not be recorded as skipped.
+  const createdAt = Math.max(chain?.createdAt ?? 0, begin?.at ?? 0)
+  const at = chain ? owedOfDelay(planOf(definition), { ...chain, createdAt }) : null
   if (at === null) return
   const reason = awaitsFiles ? 'file_missing' : 'paused'
   const range = { first: at, last: at, count: 1 }
