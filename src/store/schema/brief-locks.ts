@@ -8,6 +8,8 @@ import { type Database, type Queryable, sqlState } from '../database/database.ts
 import { sql } from '../database/sql.ts'
 
 const LOCK_NOT_AVAILABLE = '55P03'
+/** A long try may wait for someone who waits for a table that an earlier migration of the transaction has locked. */
+const DEADLOCK_DETECTED = '40P01'
 /** The time for which others may have to queue. */
 const LOCK_TIMEOUT_MS = 300
 /**
@@ -31,7 +33,8 @@ export async function withBriefLocks<T>(
     try {
       return await db.transaction((tx) => work(tx, lockTimeoutMs))
     } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE || tries >= MAX_TRIES) throw error
+      const state = sqlState(error)
+      if ((state !== LOCK_NOT_AVAILABLE && state !== DEADLOCK_DETECTED) || tries >= MAX_TRIES) throw error
       if (tries === 1) onWait()
       await delay(PAUSE_MS)
     }
