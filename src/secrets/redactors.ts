@@ -12,7 +12,7 @@ const MAX_BYTES = 64 * 1024 * 1024
 export class Redactors {
   readonly #kept: LRUCache<string, Redactor>
 
-  /** `keptMs` limits how long values stay in memory. */
+  /** `keptMs` limits how long a redactor is used; `sweep` removes those that are older from memory. */
   constructor(keptMs: number) {
     this.#kept = new LRUCache({ maxSize: MAX_BYTES, sizeCalculation: ({ size }) => size, ttl: keptMs })
   }
@@ -25,6 +25,10 @@ export class Redactors {
     const made = new Redactor(values)
     this.#kept.set(key, made)
     return made
+  }
+
+  sweep(): void {
+    this.#kept.purgeStale()
   }
 
   forget(): void {

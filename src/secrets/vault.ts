@@ -115,6 +115,8 @@ export class Vault extends LoopService {
 
   /** Reads keys and fingerprints again; tests call this instead of waiting. */
   async runOnce(): Promise<undefined> {
+    this.#kept.purgeStale()
+    this.#redactors.sweep()
     const { db, source } = this.#options
     const inUse = (await db.run(keysInUse())).map(({ fingerprint }) => fingerprint)
     this.#isInUse ||= inUse.length > 0
