@@ -65,7 +65,7 @@ export function workers({ api, aNode, aTask, why, untilWhy }: Asking): void {
 
     expect((await untilWhy(elsewhere, 'no_capable_worker')).facts).toMatchObject({ workers: 1 })
     expect(await untilWhy(mail, 'no_capable_worker')).toMatchObject({
-      sentence: expect.stringContaining('provides email, region=eu.'),
+      sentence: expect.stringContaining('the only live worker does not provide email, region=eu.'),
       advice: 'Start a worker that provides it: belfry start --roles worker --labels region=eu',
     })
     await worker.say('stop', {})
