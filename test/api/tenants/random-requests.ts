@@ -122,6 +122,7 @@ export async function prepareTenants(db: Database) {
     const shape = `${JSON.stringify(told)} ${shown}`
       .replace(/"instance":"[^"]*",?/, '')
       .replaceAll(thing, 'THING')
+      .replaceAll(encodeURIComponent(thing), 'THING')
       .replaceAll(`"${project}"`, '"PROJECT"')
       .replace(UUID, (id) => (things.id.includes(id) ? 'OF THEIRS' : 'ID'))
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)/g, 'INSTANT')
