@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { makeHistory } from '../../test/support/history.ts'
+import { makeDaysOfToday, makeHistory } from '../../test/support/history.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
 import { sql } from '../store/database/sql.ts'
@@ -10,6 +10,7 @@ import { silentLogger } from '../telemetry/logger.ts'
 import { Housekeeping } from './housekeeping.ts'
 
 const { db } = await createTestDatabase()
+await makeDaysOfToday(db)
 const housekeeping = new Housekeeping({
   db,
   log: silentLogger(),

@@ -7,10 +7,12 @@ import { sql } from '../../src/store/database/sql.ts'
 import { aNode, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { makeDaysOfToday } from '../support/history.ts'
 import { startTestNode } from '../support/node.ts'
 
 const database = await createTestDatabase()
 const { db } = database
+await makeDaysOfToday(db)
 const LIVENESS = {
   roles: ['liveness'],
   heartbeatMs: 100,

@@ -2,6 +2,7 @@
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import type { Queryable } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { ensurePartitions } from '../../src/store/history/partitions.ts'
 
 export const DAY_MS = 86_400_000
 
@@ -18,6 +19,16 @@ export async function makePastDays(db: Queryable, days: number): Promise<void> {
       })
     }
   }
+}
+
+/** The partitions of a database that is migrated today: the template of the tests may have been migrated before midnight. */
+export async function makeDaysOfToday(db: Queryable): Promise<void> {
+  await db.run(ensurePartitions())
+  const yesterday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10).replaceAll('-', '')
+  const outdated = await db.run(sql<{ name: string }>`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass) and right(c.relname, 8) < ${yesterday}`)
+  for (const { name } of outdated) await db.run({ text: `drop table ${name}`, values: [] })
 }
 
 export interface HistoryToMake {
