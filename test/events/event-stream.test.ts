@@ -178,6 +178,8 @@ test('a stream of the audit log of all projects begins with a gap if one of them
 
   // The project is younger than that and has lost nothing.
   const young = await all(40)
+  await create()
+  await young.next('belfry.audit.task.create')
   await db.run(sql`update project set created_at = now() - interval '1 day'`)
   const old = await all(40)
   const recent = await all(20)
