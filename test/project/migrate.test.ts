@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import releases from '../../releases.json' with { type: 'json' }
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { readOldestMigration } from '../../src/store/schema/compatibility.ts'
 import { type Migration, MigrationError, migrate, readMigrations } from '../../src/store/schema/migrate.ts'
 import { createTestDatabase, MIGRATIONS } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { makeHistory } from '../support/history.ts'
 import { read } from './tree.ts'
 
 const migrations = await readMigrations(MIGRATIONS)
@@ -74,6 +77,26 @@ test('an upgrade from the last release rewrites no table, so that nodes of that 
   await migrate(db, migrations)
 
   expect(await filesOf()).toEqual(expect.arrayContaining(before))
+})
+
+test('finished tasks with maxRuns are settled again while history tells how often they ran', async () => {
+  const db = await anEmptyDatabase()
+  const first = numbers.indexOf(76)
+  await migrate(db, migrations.slice(0, first))
+  const ids = { counted: uuidv7(), uncounted: uuidv7(), forgotten: uuidv7(), unlimited: uuidv7() }
+  for (const [name, id] of Object.entries(ids))
+    await db.run(sql`
+      insert into task (id, project_id, name, action_type, definition, next_ordinal, updated_at, settled_as_of)
+      values (${id}, ${DEFAULT_PROJECT_ID}, ${name}, 'sleep',
+              json_build_object('schedule', json_build_object('type', 'every'), 'maxRuns', ${name === 'unlimited' ? null : 3}::integer),
+              ${name === 'counted' ? 4 : 1}, now(), now())`)
+  const ran = [ids.counted, ids.uncounted, ids.unlimited]
+  await makeHistory(db, { runs: 3, from: Date.now() - 3_000, until: Date.now(), taskIds: ran, busyEvery: 9 })
+
+  await migrate(db, migrations)
+
+  const open = await db.run(sql<{ name: string }>`select name from task where settled_as_of is null`)
+  expect(open).toEqual([{ name: 'uncounted' }])
 })
 
 test('a migration that was changed after it was applied is refused', async () => {
