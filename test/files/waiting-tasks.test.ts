@@ -363,20 +363,16 @@ test('all of many tasks that wait for one file continue when it arrives', async 
   expect(await count()).toBe(0)
 })
 
-test('a task that cannot be resumed does not keep others waiting', async () => {
+test('a task that cannot be resumed fails no upload and does not keep others waiting', async () => {
   const bad = await aWait()
   const good = (await create({ action: exec(bad.file.id) })).body
-  await upload(bad.file)
-  await db.run(sql`delete from agenda where task_id in (${bad.id}, ${good.id})`)
-  await db.run(
-    sql`update task set awaits_files = true, paused_at = now() where id in (${bad.id}, ${good.id})`,
-  )
   await db.run({
     text: `create function refuse_row() returns trigger language plpgsql as $$ begin raise exception 'no such row'; end $$;
            create trigger refuse_row before insert on agenda for each row when (new.task_id = '${bad.id}') execute function refuse_row()`,
     values: [],
   })
 
+  const uploaded = await upload(bad.file)
   await waits.runOnce()
   const whileRefused = await shown(bad.id)
   const reports = await db.run(sql`
@@ -387,6 +383,7 @@ test('a task that cannot be resumed does not keep others waiting', async () => {
     return (await shown(bad.id)).state === 'scheduled'
   })
 
+  expect(uploaded).toMatchObject({ status: 200, body: { state: 'ready' } })
   expect(whileRefused).toMatchObject({ state: 'paused' })
   expect(await shown(good.id)).toMatchObject({ state: 'scheduled' })
   expect(reports).toEqual([{ operation: 'duty', error: 'no such row' }])

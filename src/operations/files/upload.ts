@@ -11,30 +11,17 @@ import { createHash, type Hash } from 'node:crypto'
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import type { ContentRange } from '../../core/file/content-range.ts'
 import { CHUNK_BYTES } from '../../core/file/file.ts'
-import { fileKindOf } from '../../core/file/file-kind.ts'
 import { uuidv7 } from '../../core/ids.ts'
-import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
-import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import {
-  appendChunk,
-  completeContent,
-  insertContent,
-  readChunk,
-  shareContent,
-} from '../../store/files/contents.ts'
-import {
-  type FileRow,
-  findFile as findFileRow,
-  lockFile,
-  makeFileReady,
-  setFileContent,
-} from '../../store/files/files.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { appendChunk, insertContent } from '../../store/files/contents.ts'
+import { type FileRow, findFile as findFileRow, lockFile, setFileContent } from '../../store/files/files.ts'
 import { readContent } from '../../store/files/read-content.ts'
 import type { Context } from '../context.ts'
 import { withRoom } from '../limits/admit-tasks.ts'
 import { limitsOf } from '../limits/task-limits.ts'
-import { fileBecameReady } from './file-ready.ts'
+import { makeReady } from './file-ready.ts'
 import { findFile, releaseContents, unknown } from './files.ts'
+import { elsewhere, empty, otherHash, otherLength, otherSize, tooLarge } from './upload-refusals.ts'
 
 /** The request of an upload. */
 export interface Upload {
@@ -206,47 +193,13 @@ async function complete(
   const sha256 = (hash ?? (await hashOf(db, contentId, size))).digest('hex')
   if (file.sha256 !== null && sha256 !== file.sha256)
     throw await refused(context, file, contentId, otherHash(sha256, file.sha256))
-  for (let tries = 1; ; tries++) {
-    try {
-      return await makeReady(context, file, { contentId, size, sha256 })
-    } catch (error) {
-      // Another upload has just stored the same bytes: the next try finds them.
-      if (tries === MAX_TRIES || violatedConstraint(error) !== 'file_content_once') throw error
-    }
-  }
+  return makeReady(context, file, { contentId, size, sha256 })
 }
-
-const MAX_TRIES = 3
 
 async function hashOf(db: Queryable, contentId: string, size: number): Promise<Hash> {
   const hash = createHash('sha256')
   for await (const bytes of readContent(db, contentId, { to: size })) hash.update(bytes)
   return hash
-}
-
-async function makeReady(
-  context: Context,
-  { id, projectId }: FileRow,
-  { contentId, size, sha256 }: { readonly contentId: string; readonly size: number; readonly sha256: string },
-): Promise<FileRow> {
-  const { after, due } = await withDeadlockRetry(context.db, async (tx) => {
-    const [file] = await tx.run(lockFile({ projectId, id }))
-    if (!file) return unknown(id)
-    const [shared] = await tx.run(shareContent({ projectId, sha256 }))
-    if (!shared) {
-      const [first] = await tx.run(readChunk(contentId, 0))
-      await tx.run(completeContent({ id: contentId, sha256, ...fileKindOf(first?.bytes ?? Buffer.alloc(0)) }))
-    }
-    const ready = { id, uploadedId: contentId, contentId: shared?.id ?? contentId, size, sha256 }
-    const [made] = await tx.run(makeFileReady(ready))
-    if (!made) throw elsewhere(file.received)
-    if (shared) await releaseContents(tx, [contentId])
-    const [after] = await tx.run(findFileRow({ projectId, id }))
-    if (!after) throw new Error(`file ${id} is not found after it was made ready`)
-    return { after, due: await fileBecameReady(tx, context, after) }
-  })
-  if (due.length > 0) context.wakeUps.announceDue(due)
-  return after
 }
 
 /** Rejects an upload, and deletes what it has stored; the upload must start over. */
@@ -264,32 +217,3 @@ async function refused(
   })
   return refusal
 }
-
-const elsewhere = (receivedBytes: number) =>
-  new Refusal(
-    'upload_conflict',
-    `The upload must continue at byte ${receivedBytes}. If another upload of this file is in progress, let it finish.`,
-    { extra: { receivedBytes } },
-  )
-
-const tooLarge = (most: number) =>
-  new Refusal('payload_too_large', `The file must not be larger than ${most} bytes (--max-file-bytes).`)
-
-const empty = () => invalidInput([{ pointer: '', detail: 'must not be empty: a file has at least one byte' }])
-
-const otherLength = (announced: number, sent: number | 'more') =>
-  invalidInput([
-    { pointer: 'content-range', detail: `announces ${announced} bytes, but the body has ${sent}` },
-  ])
-
-const otherSize = (size: number | 'more', announced: number) =>
-  new Refusal(
-    'content_mismatch',
-    `The file was announced with ${announced} bytes, but the upload has ${size}.`,
-  )
-
-const otherHash = (sha256: string, announced: string) =>
-  new Refusal(
-    'content_mismatch',
-    `The file was announced with the SHA-256 ${announced}, but has ${sha256}. Upload it again from the beginning.`,
-  )
