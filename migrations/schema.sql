@@ -57,7 +57,7 @@ create table agenda (
 create index agenda_due on agenda (shard, wake_at);
 create index agenda_late on agenda (shard, wake_at) where kind = 'catchup'::agenda_kind;
 create index agenda_of_project on agenda (project_id, shard, wake_at) where project_id <> '00000000-0000-7000-8000-000000000001'::uuid;
-create index agenda_put_off on agenda (shard, wake_at) where wake_at > scheduled_for and (jitter_ms is null or (wake_at - scheduled_for) > make_interval(secs => (jitter_ms::numeric / 1000.0 + 0.001)::double precision));
+create index agenda_postponed on agenda (project_id, shard, wake_at) where wake_at > scheduled_for and (jitter_ms is null or (wake_at - scheduled_for) > make_interval(secs => (jitter_ms::numeric / 1000.0 + 0.001)::double precision));
 
 create table attempt (
   run_id     uuid not null,

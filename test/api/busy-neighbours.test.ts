@@ -139,6 +139,15 @@ test.each(['before', 'after'])(
       const plan = await db.snapshot((tx) => planOf(tx, whole))
       expect([state, plan.rows < 200, plan]).toEqual([state, true, plan])
     }
+    const ofLarge = {
+      ...window,
+      projectId: large.projectId,
+      fromUs: null,
+      before,
+      state: 'retrying' as const,
+    }
+    const retries = await db.snapshot((tx) => planOf(tx, runsInWindow(ofLarge)))
+    expect([retries.rows < 200, retries]).toEqual([true, retries])
     // All attempts of the last seconds are read: they do not name their project.
     const plan = await db.snapshot((tx) => planOf(tx, changesSince(since)))
     expect([plan.rows < ROWS / 4, plan]).toEqual([true, plan])

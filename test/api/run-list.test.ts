@@ -61,11 +61,12 @@ async function expected({ state = null, from = null, to = null }: Record<string,
   return rows.map(({ id }) => id)
 }
 
-/** Live rows of a task in some state, due some time ago. */
+/** Live rows of a task in some state, due some time ago; a retry was due two days before. */
 const makeLive = (taskId: string, state: string, count: number, dueAt: number) =>
   db.run(sql`
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, state, worker_id, attempt)
-    select gen_random_uuid(), ${taskId}, ${DEFAULT_PROJECT_ID}, n % 64, at, at, 1, 0, 'manual', nextval('agenda_serial'),
+    select gen_random_uuid(), ${taskId}, ${DEFAULT_PROJECT_ID}, n % 64, at, case when ${state} = 'retrying' then at - interval '2 days' else at end,
+           1, 0, 'manual', nextval('agenda_serial'),
            ${state}::agenda_state, case when ${state} = 'running' then ${uuidv7()}::uuid end, case when ${state} = 'retrying' then 2 else 1 end
     from (select n, to_timestamp(${dueAt}::float8 / 1000) - n * interval '7 seconds' as at from generate_series(1, ${count}::integer) as n) due`)
 

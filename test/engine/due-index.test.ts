@@ -103,9 +103,9 @@ test('the agenda is one unpartitioned table, so each run and each occurrence is 
 
   expect(table?.kind).toBe('r')
   expect(indexes.map(({ index }) => index)).toEqual([
+    expect.stringMatching(/^false \(project_id, shard, wake_at\) WHERE \(\(wake_at > scheduled_for\) AND /),
     expect.stringMatching(/^false \(project_id, shard, wake_at\) WHERE \(project_id <> /),
     'false (shard, wake_at)',
-    expect.stringMatching(/^false \(shard, wake_at\) WHERE \(\(wake_at > scheduled_for\) AND /),
     "false (shard, wake_at) WHERE (kind = 'catchup'::agenda_kind)",
     'true (run_id)',
     'true (task_id, scheduled_for, kind, serial)',

@@ -25,6 +25,13 @@ export const alongOwnIndex = (projectId: string): Part =>
     : part`project_id = ${projectId}::uuid and project_id <> '00000000-0000-7000-8000-000000000001'::uuid`
 
 /**
+ * Rows of `agenda` that wait for a later instant than the one they were due at: retries, deferred runs and catch-up runs. Each
+ * project has its part of the index `agenda_postponed`. A retry is missing if the database's clock was set back, for as long as
+ * that put it before the instant at which its run was due.
+ */
+export const isPostponed = part`wake_at > scheduled_for and (jitter_ms is null or wake_at - scheduled_for > make_interval(secs => jitter_ms / 1000.0 + 0.001))`
+
+/**
  * The live rows of a project in the shard `s.id` that are due soonest. Rows of other projects are neither returned nor counted
  * towards the limit, so the result reveals nothing about them. Rows of `default` are searched among the rows of all projects,
  * up to a large bound; a row whose `place` equals the bound shows that it was reached, and may belong to another project.

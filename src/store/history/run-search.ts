@@ -16,7 +16,7 @@ import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { type EndedRunState, isLiveState, type RunState } from '../../core/run/run.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
-import { alongOwnIndex } from '../agenda/own-rows.ts'
+import { alongOwnIndex, isPostponed } from '../agenda/own-rows.ts'
 import { MAX_PAGE_BYTES, outcomeBytes } from '../database/page-bytes.ts'
 import { list, part, sql } from '../database/sql.ts'
 import { endedRun, liveRun, type RunRow } from './runs.ts'
@@ -54,10 +54,10 @@ export interface FoundRun {
 }
 
 /**
- * Maximum number of live rows that are searched for retrying runs. Among more of them, retrying runs are found by the failed
+ * Maximum number of postponed rows that are searched for retrying runs. Among more of them, retrying runs are found by the failed
  * attempts of the range, which do not name their project.
  */
-const MAX_AHEAD = 10_000
+const MAX_POSTPONED = 10_000
 /** A retry is stored with the end of the attempt before it. Their clocks differ by less than this. */
 const CLOCKS_DIFFER_US = 60_000_000
 
@@ -70,7 +70,7 @@ const isOwnAttempt = (projectId: string) =>
 /**
  * Returns the latest runs in a time range. Each table is read along an index of instants, and the limit on rows examined
  * applies before any other filter, so a range that turns out to be crowded costs little. A retrying run is due after the end of
- * its last attempt, so those of a range are among the live rows that are due after it begins.
+ * its last attempt, so those of a range are among the postponed rows that are due after it begins.
  */
 export const runsInWindow = ({
   projectId,
@@ -92,21 +92,21 @@ export const runsInWindow = ({
     ) a
     where ${state === null || state === 'pending' || state === 'running'}::boolean
     limit ${maxExamined}
-  ), ahead as materialized (
+  ), postponed as materialized (
     select a.run_id, a.state, a.attempt
     from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
     cross join lateral (
       select run_id, state, attempt from agenda
-      where ${alongOwnIndex(projectId)} and shard = s.id
+      where project_id = ${projectId} and shard = s.id and ${isPostponed}
         and wake_at >= coalesce(to_timestamp((${fromUs}::float8 - ${CLOCKS_DIFFER_US}::float8) / 1000000), '-infinity')
     ) a
-    where ${projectId !== DEFAULT_PROJECT_ID && (state === null || state === 'retrying')}::boolean
-    limit ${MAX_AHEAD}
+    where ${state === null || state === 'retrying'}::boolean
+    limit ${MAX_POSTPONED}
   ), searched as materialized (
-    select ${projectId === DEFAULT_PROJECT_ID}::boolean or count(*) >= ${MAX_AHEAD}::integer as by_attempt from ahead
+    select count(*) >= ${MAX_POSTPONED}::integer as by_attempt from postponed
   ), tried as materialized (
     select a.run_id, a.attempt as number, t.ended_at as at
-    from ahead a
+    from postponed a
     cross join lateral (select ended_at from attempt where run_id = a.run_id and number = a.attempt limit 1) t
     where a.state = 'retrying' and not (select by_attempt from searched)
       and t.ended_at >= to_timestamp(${Math.max(fromUs ?? 0, historyFromUs)}::float8 / 1000000)
@@ -135,8 +135,10 @@ export const runsInWindow = ({
       where project_id = ${projectId} and state <> 'retrying' and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
         and (${state}::text is null or case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end = ${state})
       union all
-      select t.run_id, t.at from tried t join agenda a on a.run_id = t.run_id
-      where a.project_id = ${projectId} and a.state = 'retrying' and a.attempt = t.number
+      select t.run_id, t.at from tried t
+      cross join lateral (
+        select from agenda where run_id = t.run_id and project_id = ${projectId} and state = 'retrying' and attempt = t.number limit 1
+      ) a
       union all
       select run_id, at from ended
       where project_id = ${projectId} and (${state}::text is null or state::text = ${state})
@@ -146,8 +148,8 @@ export const runsInWindow = ({
   ) found on true`
 
 /**
- * Returns retrying runs whose last attempt ended before the retained history of their project, which may have been weeks ago. The partial
- * index of rows whose wake-up was put off leads to them. Nothing is read unless the project keeps less than others.
+ * Returns retrying runs whose last attempt ended before the retained history of their project, which may have been weeks ago. The
+ * index of postponed rows leads to them. Nothing is read unless the project keeps less than others.
  */
 export const retryingBeforeHistory = ({
   projectId,
@@ -160,8 +162,7 @@ export const retryingBeforeHistory = ({
   from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
   cross join lateral (
     select run_id, attempt from agenda
-    where shard = s.id and project_id = ${projectId} and state = 'retrying'
-      and wake_at > scheduled_for and (jitter_ms is null or wake_at - scheduled_for > make_interval(secs => jitter_ms / 1000.0 + 0.001))
+    where project_id = ${projectId} and shard = s.id and ${isPostponed} and state = 'retrying'
   ) a
   join attempt t on t.run_id = a.run_id and t.number = a.attempt
   where exists (select from retention where project_id = ${projectId})

@@ -1,7 +1,8 @@
 /**
- * Builds indexes of tables in use. Building one in a transaction with other changes blocks writers until all of them are done,
- * for seconds on a large table, so a migration may use `create index concurrently` instead: PostgreSQL then builds the index
- * without blocking writers, which it allows only outside a transaction. Such a migration contains only such statements.
+ * Builds indexes of tables in use, and drops those that they replace. Building one in a transaction with other changes blocks
+ * writers until all of them are done, for seconds on a large table, so a migration may use `create index concurrently` instead:
+ * PostgreSQL then builds the index without blocking writers, which it allows only outside a transaction. Such a migration
+ * contains only such statements, and `drop index concurrently`.
  */
 import type { Database, Queryable } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
@@ -21,7 +22,10 @@ export function buildIndexes(db: Database, migrations: readonly Migration[]): Pr
       select pg_try_advisory_xact_lock(hashtext('belfry.build-indexes')) as "isOurs"`)
     const missing = lock?.isOurs ? await stillMissing(tx, migrations) : []
     for (const migration of missing) {
-      for (const index of indexesOf(migration)) await buildIndex(db, index)
+      for (const step of stepsOf(migration)) {
+        if ('definition' in step) await buildIndex(db, step)
+        else await db.runAlone(step.statement)
+      }
       await db.run(noteApplied(migration))
     }
     return missing
@@ -34,17 +38,19 @@ async function stillMissing(tx: Queryable, migrations: readonly Migration[]): Pr
 }
 
 const BUILDS_AN_INDEX = /^create (?:unique )?index concurrently if not exists (\w+) on (\w+) (.+)$/s
+const DROPS_AN_INDEX = /^drop index concurrently if exists \w+$/
 
-function indexesOf({ number, text }: Migration): Index[] {
+function stepsOf({ number, text }: Migration): (Index | Pick<Index, 'statement'>)[] {
   const statements = text.replaceAll(/^--.*$/gm, '').split(';')
   return statements
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '')
     .map((statement) => {
+      if (DROPS_AN_INDEX.test(statement)) return { statement }
       const [, name, table, definition] = BUILDS_AN_INDEX.exec(statement) ?? []
       if (name === undefined || table === undefined || definition === undefined)
         throw new Error(
-          `Migration ${number} builds indexes concurrently, so each of its statements must begin with 'create index concurrently if not exists': ${statement}`,
+          `Migration ${number} builds indexes concurrently, so each of its statements must begin with 'create index concurrently if not exists' or 'drop index concurrently if exists': ${statement}`,
         )
       return { name, table, definition, statement }
     })

@@ -3,6 +3,7 @@
  * run more expensive: an active row has come due, or waits for an instant other than its own, and both are index ranges.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
+import { alongOwnIndex, isPostponed } from '../agenda/own-rows.ts'
 import { sql } from '../database/sql.ts'
 
 /** Maximum number of rows of each shard to examine, both of the due rows and of the postponed ones. */
@@ -31,20 +32,19 @@ export const activeTasks = ({ projectId, state, before }: ActiveTasksQuery) => s
     select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
     cross join lateral (
       select shard, project_id, task_id, state, kind from agenda
-      where shard = s.id and wake_at <= now() + interval '1 second'
+      where ${alongOwnIndex(projectId)} and shard = s.id and wake_at <= now() + interval '1 second'
       order by wake_at limit ${MAX_ACTIVE_PER_SHARD}
     ) a
-  ), put_off as materialized (
+  ), postponed as materialized (
     select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
     cross join lateral (
       select shard, project_id, task_id, state, kind from agenda
-      where shard = s.id and wake_at > now() + interval '1 second'
-        and wake_at > scheduled_for and (jitter_ms is null or wake_at - scheduled_for > make_interval(secs => jitter_ms / 1000.0 + 0.001))
+      where project_id = ${projectId}::uuid and shard = s.id and wake_at > now() + interval '1 second' and ${isPostponed}
       order by wake_at limit ${MAX_ACTIVE_PER_SHARD}
     ) a
     where ${state === 'pending'}::boolean
   ), active as (
-    select distinct task_id from (select * from due union all select * from put_off) live
+    select distinct task_id from (select * from due union all select * from postponed) live
     where project_id = ${projectId} and (${before ?? null}::uuid is null or task_id < ${before ?? null}::uuid)
       and case when ${state === 'running'}::boolean then state = 'running'
                else state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip')) end
@@ -52,4 +52,4 @@ export const activeTasks = ({ projectId, state, before }: ActiveTasksQuery) => s
   )
   select coalesce((select array_agg(task_id order by task_id desc) from active), '{}') as ids,
          exists (select from due group by shard having count(*) >= ${MAX_ACTIVE_PER_SHARD}::integer)
-         or exists (select from put_off group by shard having count(*) >= ${MAX_ACTIVE_PER_SHARD}::integer) as "isCut"`
+         or exists (select from postponed group by shard having count(*) >= ${MAX_ACTIVE_PER_SHARD}::integer) as "isCut"`
