@@ -54,7 +54,7 @@ const status = {
 const update = {
   operationId: 'updateProgramTask',
   tags,
-  summary: 'Run a task again, or prevent it from running',
+  summary: 'Rerun a task, or prevent it from running',
   body: UpdateProgramTask,
   response: { 200: ProgramTask, ...problems(404, 409, 413, 415) },
 }

@@ -34,7 +34,9 @@ export const NamedProgramTask = z.strictObject({ id: TaskNumber }).meta({ id: 'N
 export const UpdateProgramTask = z
   .strictObject({
     id: TaskNumber,
-    is_producible: z.boolean().describe('True runs an ended task again; false prevents a task from running.'),
+    is_producible: z
+      .boolean()
+      .describe('True reruns a task that has ended; false prevents a task from running.'),
   })
   .meta({ id: 'UpdateProgramTask' })
 

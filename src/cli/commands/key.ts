@@ -20,8 +20,8 @@ Without --server and --api-key (or BELFRY_URL and BELFRY_KEY) the command writes
 database of this machine's node, which may be running. This is how the first key is created.
 Without --project the key is valid in every project.
 
-Roles: viewer reads; operator also pauses, triggers, retries and cancels; editor also creates and
-changes; admin also manages keys and settings; worker registers workers and nothing else.
+Roles: viewer reads; operator also pauses, triggers, reruns and cancels; editor also creates and
+changes; admin also manages keys, members and settings; worker registers workers and nothing else.
 
 Examples:
   belfry key create --role admin

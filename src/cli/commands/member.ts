@@ -3,7 +3,7 @@ import { addClientFlags, addYesFlag } from '../client/output.ts'
 
 const HELP = `
 Members are people and groups of your identity provider who have a role. Roles: viewer reads;
-operator also pauses, triggers, retries and cancels; editor also creates and changes; admin also
+operator also pauses, triggers, reruns and cancels; editor also creates and changes; admin also
 manages keys, members and settings. With --installation a role counts in every project.
 
 Examples:

@@ -30,7 +30,7 @@ export async function retryRun(id: string, flags: WaitFlags): Promise<void> {
   const run = await server.post<Run>(`${await pathOf(server, id)}/retry`, undefined, {
     'idempotency-key': randomUUID(),
   })
-  await giveNewRun(server, run, 'retried as a new run', flags)
+  await giveNewRun(server, run, 'rerun created', flags)
 }
 
 export const pathOf = async (server: Server, id: string) =>

@@ -10,7 +10,7 @@ export type Role = (typeof ROLES)[number]
  * - `public` none: health, the dashboard's files, the API reference, signing in;
  * - `self` reading one's own identity: any valid credential, whatever its role;
  * - `read` reading the contents of a project;
- * - `operate` acting on existing tasks and runs: pause, trigger, retry, cancel;
+ * - `operate` acting on existing tasks and runs: pause, trigger, rerun, cancel;
  * - `edit` changing the contents of a project;
  * - `administer` keys, members and settings of a project;
  * - `inspect` reading what concerns all projects, such as nodes;

@@ -3,7 +3,7 @@ import type { Role } from '../../../src/core/access/role.ts'
 
 const ROLE_WORDS: Readonly<Record<Role, string>> = {
   viewer: 'Viewer: reads',
-  operator: 'Operator: also pauses, triggers, retries and cancels',
+  operator: 'Operator: also pauses, triggers, reruns and cancels',
   editor: 'Editor: also creates and changes tasks',
   admin: 'Admin: also manages keys, members and settings',
   worker: 'Worker: registers workers, and nothing else',

@@ -13,7 +13,7 @@ const MAX_QUEUES = 100
 const Role = z
   .enum(ROLES)
   .describe(
-    'viewer reads; operator also pauses, triggers, retries and cancels; editor also creates and changes; admin also manages keys and settings; worker registers workers and nothing else.',
+    'viewer reads; operator also pauses, triggers, reruns and cancels; editor also creates and changes; admin also manages keys, members and settings; worker registers workers and nothing else.',
   )
 
 const Network = z

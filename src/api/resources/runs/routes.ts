@@ -44,7 +44,7 @@ const read = {
 const retry = {
   operationId: 'retryRun',
   tags,
-  summary: 'Repeat a run that has ended',
+  summary: 'Rerun a run that has ended',
   description:
     'Creates a new run of the task, due now, with this run as its `retryOf`. It uses the current definition of the task and the ' +
     'override of this run, if any, and does not count towards `maxRuns`.',

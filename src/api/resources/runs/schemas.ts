@@ -89,7 +89,7 @@ export const RunWithAttempts = z
       })
       .nullable()
       .describe('Progress of the current attempt. Only handlers report it.'),
-    retriedAs: z.array(Uuid).describe('The latest 20 runs that repeat this run.'),
+    retriedAs: z.array(Uuid).describe('The latest 20 reruns of this run.'),
   })
   .meta({ id: 'RunWithAttempts' })
 
