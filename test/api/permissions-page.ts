@@ -5,8 +5,9 @@ import { table } from '../project/task-fields-page.ts'
 
 const OPENING = `# Permissions
 
-The role that each request needs ([roles](access.md#roles)). \`public\` requests need no API key; requests of workers need the
-token of a registered worker. A role of the installation counts in every project.
+The role that each request needs ([roles](access.md#roles)). \`public\` requests need no API key. A role of the installation counts
+in every project. Requests with \`token\` need the token of a registered [worker](worker-protocol.md), except \`/health_check\` and
+\`/update_status\`, which need [that of an attempt](compatibility.md#reports-of-attempts). \`/v1/worker/log\` accepts both.
 
 This page is generated from the routes by \`npm run reference\`.
 
@@ -27,5 +28,5 @@ export function permissionsPage(routes: readonly AccessedRoute[]): string {
 function roleFor(access: Access): string {
   if (access === 'public') return 'public'
   if (access === 'self') return 'any'
-  return access === 'token' ? 'token of a worker' : neededRole(access)
+  return access === 'token' ? 'token' : neededRole(access)
 }
