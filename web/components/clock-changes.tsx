@@ -5,7 +5,7 @@ interface ClockChangesProps {
   readonly className: string | undefined
 }
 
-/** The local times of a schedule that a clock change skips or repeats. */
+/** The wall-clock times of a schedule that a clock change skips or repeats. */
 export function ClockChanges({ notes, className }: ClockChangesProps) {
   if (notes.length === 0) return null
   return (

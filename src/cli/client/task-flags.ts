@@ -47,10 +47,10 @@ const SCHEDULE = [
   { flag: '--at <instant>', help: 'Once, at a time such as 2027-01-01T09:00:00+01:00' },
   { flag: '--manual', help: 'Only when triggered' },
   { flag: '--timezone <zone>', help: "Time zone of the schedule (default: this machine's)" },
-  { flag: '--gap <policy>', help: 'Local times that a clock change skips: next or skip', isRare: true },
+  { flag: '--gap <policy>', help: 'Wall-clock times that a clock change skips: next or skip', isRare: true },
   {
     flag: '--fold <policy>',
-    help: 'Local times that a clock change repeats: first, last or both',
+    help: 'Wall-clock times that a clock change repeats: first, last or both',
     isRare: true,
   },
   { flag: '--anchor <instant>', help: 'Time that --every is aligned to', isRare: true },

@@ -41,7 +41,7 @@ export function blackoutCommand(program: Command): void {
     .alias('create')
     .description('Add a window in which no schedule fires')
     .argument('<name>', 'Name of the blackout')
-    .option('--from <when>', 'Start: a timestamp, or with --days a local time such as 22:00')
+    .option('--from <when>', 'Start: a timestamp, or with --days a wall-clock time such as 22:00')
     .option('--to <when>', 'End, in the same form as --from')
     .option('--days <days>', 'Repeat weekly on these days: mon,tue,wed,thu,fri,sat,sun')
     .option('--cron <expression>', 'Start the window at each match of this expression')

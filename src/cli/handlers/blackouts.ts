@@ -11,7 +11,7 @@ import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 40
 
-/** Flags that define a window: between two instants, from each match of a cron expression, or weekly between local times. */
+/** Flags of a window: between two instants, from each match of a cron expression, or weekly between wall-clock times. */
 export interface AddBlackoutFlags extends ClientFlags {
   readonly from?: string
   readonly to?: string

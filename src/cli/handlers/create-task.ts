@@ -37,7 +37,7 @@ async function missingFor(server: Server, { action, labels }: Task): Promise<str
   return missingWorker(await programWorkers(server), { command: action.command ?? null, labels })
 }
 
-/** Returns notes about local times of the schedule that a clock change skips or repeats. */
+/** Returns notes about wall-clock times of the schedule that a clock change skips or repeats. */
 async function clockChanges(server: Server, task: Task): Promise<string[]> {
   if (task.timezone === null) return []
   const { notes } = await server.post<Preview>('/v1/schedules/preview', { schedule: task.schedule, count: 1 })

@@ -21,7 +21,7 @@ const problemsOf = (schedule: Schedule) => {
   return check.ok ? [] : check.problems.map(({ pointer, detail }) => `${pointer} ${detail}`)
 }
 
-test('local times are read in the time zone, and each instant is due once, in order', () => {
+test('wall-clock times are read in the time zone, and each instant is due once, in order', () => {
   const list = [
     '2027-07-01T09:00',
     '2027-01-01T09:00:30',
@@ -51,7 +51,7 @@ test.each([
   ['first', ['2027-10-31T00:30:00.000Z']],
   ['last', ['2027-10-31T01:30:00.000Z']],
   ['both', ['2027-10-31T00:30:00.000Z', '2027-10-31T01:30:00.000Z']],
-] as const)('a local time that occurs twice fires as fold %s says', (fold, instants) => {
+] as const)('a wall-clock time that occurs twice fires as fold %s says', (fold, instants) => {
   expect(iso(dates(['2027-10-31T02:30'], { fold }))).toEqual(instants)
 })
 
@@ -94,7 +94,7 @@ test('each wrong date is named', () => {
     [
       '/dates/0 names a day that does not exist',
       '/dates/1 has a time out of range; allowed 00:00:00–23:59:59',
-      '/dates/2 is not a date; use a local time such as 2027-03-28T09:00, or an instant such as 2027-03-28T09:00:00+02:00',
+      '/dates/2 is not a date; use a wall-clock time such as 2027-03-28T09:00, or an instant such as 2027-03-28T09:00:00+02:00',
     ],
   )
   expect(problemsOf(dates([]))).toEqual([`/dates has 0 dates; allowed are 1 to ${MAX_DATES}`])

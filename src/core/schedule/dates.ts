@@ -26,7 +26,7 @@ export function parseDate(text: string): ParsedDate {
     const parsed = parseInstant(text)
     if (parsed.ok) return { kind: 'instant', at: parsed.at }
     const reason = parsed.reason.startsWith('is not an instant')
-      ? 'is not a date; use a local time such as 2027-03-28T09:00, or an instant such as 2027-03-28T09:00:00+02:00'
+      ? 'is not a date; use a wall-clock time such as 2027-03-28T09:00, or an instant such as 2027-03-28T09:00:00+02:00'
       : parsed.reason
     return { kind: 'wrong', reason }
   }

@@ -1,4 +1,4 @@
-/** Fields of schedules in local time: an expression, the time zone, and the behaviour at clock changes. */
+/** Fields of schedules on the wall clock: an expression, the time zone, and the behaviour at clock changes. */
 import { Button, NativeSelect, Select, TextInput } from '@mantine/core'
 import '@mantine/core/styles/Popover.css'
 import { myZone, zoneChoices } from '../../time/zone.ts'

@@ -6,7 +6,7 @@ import { durationBetween, Instant, isInOrder, Uuid } from '../../../operations/v
 
 const WallTime = z
   .string()
-  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a local time from 00:00 to 23:59, such as 22:30')
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a wall-clock time from 00:00 to 23:59, such as 22:30')
   .meta({ example: '22:30' })
 
 const Range = z
@@ -38,7 +38,7 @@ const Weekly = z
   })
   .superRefine(({ timezone }, context) => report({ type: 'daily', hour: 0, minute: 0, timezone }, context))
   .refine(({ from, to }) => from !== to, { path: ['to'], message: 'must differ from from' })
-  .describe('A weekly window between two local times, starting on these days of the week.')
+  .describe('A weekly window between two wall-clock times, starting on these days of the week.')
 
 function report(schedule: Parameters<typeof validateSchedule>[0], context: z.RefinementCtx): void {
   const check = validateSchedule(schedule)

@@ -32,7 +32,9 @@ const Cron = z
     timezone: Text.default('UTC'),
     ...DaylightSaving,
   })
-  .describe('A cron expression with five fields, or six with seconds first, in local time of a time zone.')
+  .describe(
+    'A cron expression with five fields, or six with seconds first, on the wall clock of a time zone.',
+  )
 const Daily = z
   .strictObject({
     type: z.literal('daily'),
@@ -41,7 +43,7 @@ const Daily = z
     timezone: Text.default('UTC'),
     ...DaylightSaving,
   })
-  .describe('Every day at a local time.')
+  .describe('Every day at a wall-clock time of a time zone.')
 const Dates = z
   .strictObject({
     type: z.literal('dates'),
@@ -52,7 +54,7 @@ const Dates = z
     timezone: Text.default('UTC'),
     ...DaylightSaving,
   })
-  .describe('At each of these dates: local times in the time zone, or timestamps with an offset.')
+  .describe('At each of these dates: wall-clock times of the time zone, or timestamps with an offset.')
 const Manual = z.strictObject({ type: z.literal('manual') }).describe('Only when triggered.')
 
 /** Parsed here only to reject invalid words; the operation parses them again, with its own current time. */
@@ -63,7 +65,7 @@ const InWords = z
     timezone: Text.default('UTC'),
   })
   .describe(
-    'A schedule in words, and the time zone for local times without one. Stored as the schedule that the words describe.',
+    'A schedule in words, and the time zone of wall-clock times without one. Stored as the schedule that the words describe.',
   )
 
 const KINDS = [Once, Every, Delay, Cron, Daily, Dates, Manual] as const

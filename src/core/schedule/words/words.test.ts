@@ -195,7 +195,7 @@ test('a single day without every is refused as ambiguous', () => {
   )
 })
 
-test('local times without a zone use the requested time zone', () => {
+test('wall-clock times without a zone use the requested time zone', () => {
   const parsed = parseWords('every weekday at 9:00', { now, timezone: 'Europe/Vienna' })
 
   expect(parsed).toEqual({ ok: true, schedule: cron('0 9 * * MON-FRI', 'Europe/Vienna') })
