@@ -75,7 +75,7 @@ function hintFor({ status, code, detail, runId }: Problem): string {
   if (code === 'task_ended') return 'Create a new task: belfry task create --help'
   if (code === 'unauthenticated')
     return 'Log in with belfry login, or pass an API key with --api-key or BELFRY_KEY.'
-  if (code === 'forbidden') return 'Use an API key with that role, or ask an admin of the project.'
+  if (code === 'forbidden') return 'Use an API key that allows this, or ask an admin of the project.'
   if (status === 404) return `To see what exists: ${listOf(detail)}`
   if (code.startsWith('database_')) return 'Fix this and try again.'
   if (status === 503) return 'Try again in a moment. See the server log for details.'
