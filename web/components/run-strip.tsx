@@ -30,7 +30,7 @@ export function RunStrip({ recent, isOnItsWay, zone }: RunStripProps) {
   const navigate = useNavigate()
   const bars = stripOf(recent.slice(0, SHOWN))
   if (bars.length === 0)
-    return <span className={classes.none}>{isOnItsWay ? 'none finished' : '○ never ran'}</span>
+    return <span className={classes.none}>{isOnItsWay ? 'none ended yet' : '○ never ran'}</span>
   return (
     <svg
       className={classes.strip}

@@ -54,7 +54,7 @@ Examples:
 `
 
 const ROTATE_HELP = `
-The new key has the same name, role and limits. The old one stays valid for the time of --overlap.
+The new key has the same name, role and limits. The old one stays valid for the time in --overlap.
 
 Examples:
   belfry key rotate deploy

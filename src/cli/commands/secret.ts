@@ -12,8 +12,9 @@ Examples:
 `
 
 const SET_HELP = `
-The value is read from standard input or a file, or asked for without being shown. It is never an
-argument, which other users of the machine could read. A line break at its end is removed.
+The value is read from standard input, from a file, or from a prompt that does not show it. It is
+never an argument, because other users of the machine can read arguments. A line break at its end
+is removed.
 
 Examples:
   belfry secret set API_TOKEN

@@ -101,7 +101,7 @@ const WorkFile = z
   })
   .refine(({ file, content }) => (file === undefined) !== (content === undefined), {
     path: ['file'],
-    message: 'is required unless content is given, and only one of them can be',
+    message: 'is required unless content is given; only one of them can be given',
   })
 
 type Paths = readonly { readonly path: string }[]
@@ -208,7 +208,7 @@ export const ExecAction = z
   })
   .refine(({ file, command }) => (file === undefined) !== (command === undefined), {
     path: ['file'],
-    message: 'is required unless command is given, and only one of them can be',
+    message: 'is required unless command is given; only one of them can be given',
   })
   .superRefine(({ args = [], env = {} }, context) => {
     const bytes = (texts: readonly string[]) =>

@@ -99,7 +99,7 @@ function firstKeyWords([first, ...others]: readonly string[]): string {
     return 'No live node reports a key. The rotation uses the first key of the node that handles the request, and fails if it has none.'
   return others.length === 0
     ? `All secrets of all projects, signing secrets included, are encrypted with the key ${first}.`
-    : `Nodes have different first keys: ${[first, ...others].join(', ')}. The rotation uses the first key of whichever node handles the request. First make the same key the first on all nodes.`
+    : `Nodes have different first keys: ${[first, ...others].join(', ')}. The rotation uses the first key of the node that handles the request. First make the same key the first on all nodes.`
 }
 
 /** The results of a rotation, one per line. */
