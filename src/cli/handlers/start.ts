@@ -144,7 +144,7 @@ async function serve({ config, node, database, signals, log }: Serving): Promise
   await Promise.race([stopped, signals.nth(2)])
   unsupervise()
   if (signals.count > 1) {
-    log.warn('stopped immediately; interrupted runs are restarted at the next start')
+    log.warn('stopped immediately; interrupted runs are reclaimed by another node or at the next start')
     log.flush()
     await Promise.race([database.embedded?.stop(), delay(ABORT_MS)]).catch(() => {})
     process.exit(EXIT.interrupted)
