@@ -6,10 +6,10 @@ import type { Action } from '../core/action/action.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import { EXEC_LABEL } from '../core/run/own-labels.ts'
-import { filledAction } from '../core/secret/filled-action.ts'
+import { filledAction, UnusableSecret } from '../core/secret/filled-action.ts'
 import type { Redactor } from '../core/secret/redactor.ts'
 import { offeredLabels } from '../core/secret/secrets-label.ts'
-import { secretFailure } from '../secrets/secret-outcomes.ts'
+import { secretFailure, unusable } from '../secrets/secret-outcomes.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { RemoteReport, RemoteWorker } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'
@@ -40,7 +40,12 @@ export class RemoteSecrets {
     if (secrets === null) return { action }
     const read = await this.#vault.read(projectId, secrets)
     if (!read.ok) return { failure: secretFailure(read) }
-    return { action: filledAction(action, (name) => read.values.get(name) ?? '') }
+    try {
+      return { action: filledAction(action, (name) => read.values.get(name) ?? '') }
+    } catch (error) {
+      if (error instanceof UnusableSecret) return { failure: unusable(error) }
+      throw error
+    }
   }
 
   /** Whether anything is encrypted in this installation; if not, no run refers to an existing secret. */

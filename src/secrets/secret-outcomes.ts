@@ -33,7 +33,7 @@ export function secretFailure(read: Unread): Outcome & { readonly kind: 'failed'
 }
 
 /** Returns the outcome for a value that cannot be used where the action refers to it. */
-export const unusable = ({ message }: UnusableSecret): Outcome => failure('secret_unusable', message)
+export const unusable = ({ message }: UnusableSecret) => failure('secret_unusable', message)
 
 const unavailable = (message: string) => ({ ...failure('secrets_unavailable', message), retryable: true })
 

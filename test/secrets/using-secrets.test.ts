@@ -277,6 +277,29 @@ test('a handler whose secret is missing fails without being given to a worker', 
   expect(await claimed).toEqual([])
 })
 
+test('a value that a run cannot use fails that run at once, and the worker is given the other runs', async () => {
+  await set('TWO_LINES', 'first\nsecond')
+  const labels = ['edge']
+  const aCall = (headers: object) =>
+    aManualTask(node, { action: { type: 'http', url: `${sink.url}/edge`, method: 'GET', headers }, labels })
+  const unusable = await trigger(await aCall({ authorization: 'Bearer {{secret.TWO_LINES}}' }))
+  const good = await trigger(await aCall({ authorization: 'Bearer none' }))
+  const worker = await aWorker(node.url, { actions: ['http'], version: '0.2.0', labels })
+  const given: string[] = []
+
+  await eventually(async () => {
+    given.push(...(await worker.claim(10, { waitMs: 1_000 })).map(({ runId }) => runId))
+    return given.includes(good)
+  })
+  if (!(await node.request('GET', `/v1/runs/${unusable}`)).body.endedAt) await worker.claim(10, { waitMs: 0 })
+
+  expect(await ended(unusable)).toMatchObject({
+    state: 'permanently_failed',
+    attempts: [{ error: { code: 'secret_unusable' } }],
+  })
+  expect(given).toEqual([good])
+})
+
 test('thousands of old values of one secret do not keep the redactor from redacting another', async () => {
   await set('A_RENEWED', 'renewed')
   await set('B_STEADY', 'steady')
