@@ -117,6 +117,25 @@ test('an archived project runs nothing and is read-only until it is restored', a
   expect(created.status).toBe(201)
 })
 
+test('archiving a project cancels its backfills, even between two of their runs', async () => {
+  await create('slow')
+  const slow = within('slow')
+  const schedule = { type: 'cron', expression: '* * * * *', timezone: 'UTC' }
+  const { body: task } = await slow.ask('POST', '/v1/tasks', { ...sleep, schedule })
+  await slow.ask('POST', `/v1/tasks/${task.id}/pause`)
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+  const { body } = await slow.ask('POST', `/v1/tasks/${task.id}/backfill`, {
+    ...{ from: hoursAgo(2), to: hoursAgo(1), rate: '1/h' },
+  })
+  const backfill = async () => (await slow.ask('GET', `/v1/backfills/${body.id}`)).body
+  await eventually(async () => (await backfill()).completed === 1)
+
+  await node.request('DELETE', '/v1/projects/slow')
+
+  await eventually(async () => (await backfill()).state === 'cancelled')
+  expect(await backfill()).toMatchObject({ started: 1, remaining: 0 })
+})
+
 test('a task that cannot be changed does not keep its archived project from pausing the others', async () => {
   await create('stuck')
   const stuck = within('stuck')

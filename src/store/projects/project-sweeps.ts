@@ -45,15 +45,16 @@ export interface SweepSlice {
   readonly isConcerned: boolean
 }
 
-/** Returns the next tasks of a project, and which of them would still run. */
+/** Returns the next tasks of a project, and which of them would still run. A backfill with a rate may have no row at the moment. */
 export const tasksToSilence = ({ projectId, after, limit }: SliceQuery) => sql<SweepSlice>`
   with slice as materialized (
     select id, cancelled_at from task
     where project_id = ${projectId} and deleted_at is null and (${after}::uuid is null or id > ${after}::uuid)
     order by id limit ${limit}
   )
-  select s.id, s.cancelled_at is null and exists (
-    select from agenda a where a.task_id = s.id and a.kind <> 'resume' and a.cancel_at is null) as "isConcerned"
+  select s.id, s.cancelled_at is null and (
+    exists (select from agenda a where a.task_id = s.id and a.kind <> 'resume' and a.cancel_at is null)
+    or exists (select from backfill b where b.task_id = s.id and b.state = 'running')) as "isConcerned"
   from slice s order by s.id`
 
 /** Returns the next tasks of a project, and which of them were paused with it. */
