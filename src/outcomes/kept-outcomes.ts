@@ -1,9 +1,8 @@
 /** Keeps outcomes that PostgreSQL refuses even without their output, until it accepts them. */
+import { UNSTORABLE_OUTCOME } from '../core/run/attempt-errors.ts'
 import type { Ending } from '../store/agenda/outcomes.ts'
 import type { Retry } from '../store/agenda/retries.ts'
 
-/** Code of an outcome whose output or error could not be stored. */
-const UNSTORABLE = 'unstorable_outcome'
 /** At most this many are kept with their output; the others without. A worker takes on nothing while too many wait. */
 const MAX_WHOLE = 100
 
@@ -11,7 +10,7 @@ const MAX_WHOLE = 100
 export const withoutOutput = <T extends Ending | Retry>(outcome: T, reason: unknown): T => ({
   ...outcome,
   output: null,
-  error: { code: UNSTORABLE, message: reason instanceof Error ? reason.message : String(reason) },
+  error: { code: UNSTORABLE_OUTCOME, message: reason instanceof Error ? reason.message : String(reason) },
 })
 
 const NOT_KEPT = new Error('The output could not be stored.')

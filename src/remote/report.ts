@@ -1,5 +1,7 @@
 /** Converts a worker's report of an attempt into an outcome. Pure. */
+
 import { isDeepStrictEqual } from 'node:util'
+import { timedOut, UNSTORABLE_OUTCOME, WORKER_STOPPED } from '../core/run/attempt-errors.ts'
 import type { AttemptError, Outcome } from '../core/run/outcome.ts'
 import { keptText } from '../core/values/kept-text.ts'
 import type { StoredAttempt } from '../store/nodes/remote-runs.ts'
@@ -26,15 +28,13 @@ export function outcomeOf(report: RemoteReport, work: Work): Outcome {
         ...retryAfterOf(report, work),
         output: outputOf(report, work),
       }
-    case 'timed_out': {
-      const message = `The attempt exceeded the task's timeout of ${work.definition.timeout}.`
-      return { kind: 'timed_out', error: { code: 'timed_out', message }, output: outputOf(report, work) }
-    }
+    case 'timed_out':
+      return { kind: 'timed_out', error: timedOut(work.definition.timeout), output: outputOf(report, work) }
     case 'cancelled':
       // Only a user can cancel: an attempt that a worker stops for reasons of its own has failed.
       return work.isCancelled
         ? { kind: 'cancelled', output: outputOf(report, work) }
-        : { kind: 'failed', error: STOPPED, retryable: true, output: outputOf(report, work) }
+        : { kind: 'failed', error: WORKER_STOPPED, retryable: true, output: outputOf(report, work) }
     case 'lost':
       return { kind: 'lease_lost' }
   }
@@ -46,18 +46,16 @@ export function outcomeOf(report: RemoteReport, work: Work): Outcome {
  */
 export function agrees(report: RemoteReport, { outcome, output, errorCode }: StoredAttempt): boolean {
   if (report.outcome === 'lost') return outcome === 'worker_lost'
-  const isStop = report.outcome === 'cancelled' && errorCode === STOPPED.code
+  const isStop = report.outcome === 'cancelled' && errorCode === WORKER_STOPPED.code
   if (outcome !== report.outcome && !isStop) return false
-  if (errorCode === UNSTORABLE) return true
+  // An attempt whose output could not be stored leaves nothing to compare.
+  if (errorCode === UNSTORABLE_OUTCOME) return true
   const stored = withoutLog(output)
   if ([ofHandler(report), ofAction(report)].some((told) => isDeepStrictEqual(asJson(told), stored)))
     return true
   // If secrets were redacted from the stored output, the rest cannot be compared.
   return JSON.stringify(output ?? null).includes(REDACTED)
 }
-
-/** An attempt whose output could not be stored leaves nothing to compare. */
-const UNSTORABLE = 'unstorable_outcome'
 
 const REDACTED = '[secret '
 
@@ -69,11 +67,6 @@ function withoutLog(output: unknown): unknown {
 }
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))
-
-const STOPPED: AttemptError = {
-  code: 'worker_stopped',
-  message: 'The worker stopped the attempt before it ended.',
-}
 
 function errorOf({ error }: RemoteReport): AttemptError {
   if (!error) return { code: 'handler_failed', message: 'The handler failed without a message.' }

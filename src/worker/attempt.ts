@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Action } from '../core/action/action.ts'
+import { timedOut, WORKER_STOPPED } from '../core/run/attempt-errors.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import { durationMs } from '../core/task/task.ts'
 import type { AttemptLog, OpenAttemptLog, RunLogs } from '../logs/run-log.ts'
@@ -209,18 +210,14 @@ export class Attempt implements AttemptContext, StopSignal {
   #stopped(reason: StopReason, partial?: Outcome): Outcome {
     const kept = partial && 'output' in partial ? { output: partial.output } : {}
     switch (reason) {
-      case 'timeout': {
-        const message = `The attempt exceeded the task's timeout of ${this.work.definition.timeout}.`
-        return { kind: 'timed_out', error: { code: 'timed_out', message }, ...kept }
-      }
+      case 'timeout':
+        return { kind: 'timed_out', error: timedOut(this.work.definition.timeout), ...kept }
       case 'cancelled':
         return { kind: 'cancelled', ...kept }
       case 'lease_lost':
         return { kind: 'lease_lost' }
-      case 'shutdown': {
-        const message = 'The worker was stopped before the attempt ended.'
-        return { kind: 'failed', retryable: true, error: { code: 'worker_stopped', message }, ...kept }
-      }
+      case 'shutdown':
+        return { kind: 'failed', retryable: true, error: WORKER_STOPPED, ...kept }
     }
   }
 
