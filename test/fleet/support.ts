@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Database } from '../../src/store/database/database.ts'
 import { aFile } from '../files/support.ts'
+import { ensureBubblewrap } from '../support/bubblewrap.ts'
 import { STEADY } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -13,10 +14,11 @@ import { TEST_KEY } from '../support/vault.ts'
 /** What files and attempt tokens are signed with. */
 const SERVER_ENV = { BELFRY_SECRETS_KEY: TEST_KEY }
 
-/** A node that runs no programs itself. */
+/** A node that runs no programs itself. Its workers do, and each looks for a sandbox when it starts. */
 export async function startServer(
   args: readonly string[] = STEADY,
 ): Promise<Belfry & { readonly db: Database }> {
+  await ensureBubblewrap()
   const { url, db } = await createTestDatabase()
   const server = await startBelfry(['--database-url', url, '--exec', 'off', ...args], {
     env: SERVER_ENV,
