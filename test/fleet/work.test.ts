@@ -67,6 +67,16 @@ test('a module that exports no functions is refused', { timeout: 120_000 }, asyn
   expect(stderr).toContain('exports no functions; each function that it exports is a handler.')
 })
 
+test('a worker that can perform nothing says so and exits', { timeout: 120_000 }, async () => {
+  const args = ['worker', '--server', server.url, '--exec', 'off', '--no-http']
+
+  const { code, stdout, stderr } = await runBelfry(args)
+
+  expect(code).toBe(2)
+  expect(stdout).toContain('off (--exec off)')
+  expect(stderr).toContain('error: This worker can perform nothing: it runs no programs, makes no calls')
+})
+
 test('a worker with an outdated version is refused and exits', { timeout: 120_000 }, async () => {
   const old = aDirectory()
   writeFileSync(join(old, 'package.json'), '{"name": "belfry", "version": "0.1.9", "type": "module"}')

@@ -57,6 +57,7 @@ export async function startWorker(flags: WorkerFlags): Promise<void> {
   tellPrograms(steps, programs)
   const calls =
     flags.http === false ? null : new Calls({ ...networkOf(config), userAgent: `belfry/${VERSION}` })
+  if (programs.settings === null && calls === null && handlers.size === 0) throw nothingToDo()
   if (calls) steps.done('calls', 'of tasks that require one of its labels')
   if (handlers.size > 0) steps.done('handlers', printable([...handlers.keys()].join(', ')))
   steps.done('labels', printable(labels.join(', ')))
@@ -144,6 +145,13 @@ async function handlersOf(path: string) {
     throw new CliError(error.message, 'Give a module such as ./handlers.mjs with --handlers.', EXIT.usage)
   }
 }
+
+const nothingToDo = () =>
+  new CliError(
+    'This worker can perform nothing: it runs no programs, makes no calls and has no handlers.',
+    'Enable programs, provide handlers with --handlers, or remove --no-http.',
+    EXIT.usage,
+  )
 
 const networkOf = (config: Config) => ({
   allowPrivate: config.privateAddresses === 'allow',
