@@ -46,8 +46,14 @@ export class ClockSync implements Service {
     clock.onExpected((instant) => this.#expect(instant))
   }
 
+  /** Fails only if every reading does: one that takes too long is useless, but the next may be quick. */
   async start(): Promise<void> {
-    for (let i = 0; i < READINGS_AT_START; i++) await this.runOnce()
+    let failure: unknown
+    for (let i = 0; i < READINGS_AT_START; i++)
+      await this.runOnce().catch((error: unknown) => {
+        failure = error
+      })
+    if (!this.#options.clock.isSet) throw failure
     this.#loop.start()
   }
 
