@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Auditor } from '../../src/maintenance/audit/auditor.ts'
+import { sweepProjects } from '../../src/operations/projects/archive-project.ts'
 import { endPauseOnTime } from '../../src/operations/tasks/pause-task.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
@@ -286,4 +287,42 @@ test('catch-up runs that a scheduler writes during the pause are skipped too', a
   expect(await paused).toMatchObject({ state: 'paused' })
   expect(await agendaOf(db, task.id)).toEqual([])
   expect(await historyOf(db, task.id)).toMatchObject([{ state: 'skipped', reason: 'paused' }])
+})
+
+test('a task whose pause ends while its archived project is restored resumes', async () => {
+  const headers = { 'belfry-project': 'back' }
+  await send('POST', '/v1/projects', { name: 'back' })
+  const { body: task } = await send(
+    'POST',
+    '/v1/tasks',
+    { action, schedule: { type: 'every', interval: '1d' } },
+    headers,
+  )
+  await send('POST', `/v1/tasks/${task.id}/pause`, { until: iso(now() + MINUTE) }, headers)
+  const [duty] = await agendaOf(db, task.id)
+  await send('DELETE', '/v1/projects/back')
+
+  const both = await db.transaction(async (tx) => {
+    const areWaiting = (count: number) =>
+      eventually(async () => {
+        const waiting = await db.run(
+          sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return waiting.length >= count
+      })
+    await tx.run(sql`select from task where id = ${task.id} for update`)
+    // It has read that the project is archived.
+    const ended = endPauseOnTime(context, duty?.runId ?? '')
+    await areWaiting(1)
+    const restored = send('POST', '/v1/projects/back/restore')
+    await areWaiting(2)
+    return { ended, restored }
+  })
+  await both.ended
+  const restored = await both.restored
+  await sweepProjects(context)
+
+  expect(restored).toMatchObject({ status: 200, body: { archivedAt: null } })
+  const { body: after } = await send('GET', `/v1/tasks/${task.id}`, undefined, headers)
+  expect(after).toMatchObject({ state: 'scheduled', pausedAt: null, resumeAt: null })
 })

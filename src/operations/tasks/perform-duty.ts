@@ -5,6 +5,7 @@
 import { shardOf } from '../../core/ids.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
+import { holdArchived } from '../../store/projects/projects.ts'
 import { dutyOf, takeDuty } from '../../store/tasks/duties.ts'
 import { type LockedTask, lockTask } from '../../store/tasks/locked-task.ts'
 import type { Facilities } from '../context.ts'
@@ -28,7 +29,10 @@ export async function performDuty(
   const due = await withDeadlockRetry(db, async (tx) => {
     const [duty] = await tx.run(dutyOf(runId))
     if (!duty) return null
-    const { projectId, isArchived } = duty
+    const { projectId } = duty
+    // Restoring the project waits for this transaction, and then resumes what this keeps paused. The project is locked before the
+    // task: what changes all tasks of a project locks it first too.
+    const isArchived = duty.isArchived && (await tx.run(holdArchived(projectId))).length > 0
     const [task] = await tx.run(lockTask(projectId, duty.taskId))
     const [taken] = await tx.run(takeDuty(runId))
     if (!task || !taken) return null

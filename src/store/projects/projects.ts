@@ -90,6 +90,10 @@ export const markProjectRestored = (id: string) => sql<{ id: string }>`
   update project set archived_at = null, sweep = 'restore', sweep_after = null, sweep_left_some = false where id = ${id} and archived_at is not null
   returning id`
 
+/** Returns the project if it is archived, and keeps it from being restored until the transaction ends. */
+export const holdArchived = (id: string) => sql<{ id: string }>`
+  select id from project where id = ${id} and archived_at is not null for share`
+
 export const namesOfProjects = (ids: readonly string[]) => sql<{ id: string; name: string }>`
   select id, name from project where id = any(${list(ids, (id) => id)}::uuid[])`
 
