@@ -11,8 +11,11 @@ export async function startTelling(database: { url: string; db: Database }) {
   const node = await startTestNode(database)
 
   const create = (fields: Record<string, unknown> = {}) => aManualTask(node, fields)
-  const trigger = async (id: string) =>
-    (await node.request('POST', `/v1/tasks/${id}/trigger`)).body.id as string
+  const trigger = async (id: string): Promise<string> => {
+    const { status, body } = await node.request('POST', `/v1/tasks/${id}/trigger`)
+    expect(status, JSON.stringify(body)).toBe(201)
+    return body.id
+  }
 
   async function subscribe(fields: Record<string, unknown>) {
     const { status, body } = await node.request('POST', '/v1/subscriptions', fields)
