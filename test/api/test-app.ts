@@ -27,6 +27,7 @@ import { LaneRegistry } from '../../src/transport/lane-registry.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { IS_BALANCED } from '../support/balancer.ts'
+import { SLOW_DATABASE_MS } from '../support/cadence.ts'
 import { steadyClock } from '../support/clock.ts'
 import { aVault, ofFiles } from '../support/vault.ts'
 
@@ -163,7 +164,7 @@ async function createOneApp(
       maxConnections: 1_000,
       maxStreams: 100,
     },
-    slowDatabaseMs: 500,
+    slowDatabaseMs: SLOW_DATABASE_MS,
     certificate: null,
     dashboard: null,
   })

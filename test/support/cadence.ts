@@ -14,6 +14,12 @@ export const PRESET_FLAGS: readonly string[] = isDefault
   ? []
   : ['--preset', preset, '--min-period-ms', '10', '--max-ahead-days', '0']
 
+/**
+ * The longest delay of the database that can be set before a node refuses requests. Tests share a machine, on which a trivial
+ * query may take longer than by default; that a node refuses requests then is tested with its own bound.
+ */
+export const SLOW_DATABASE_MS = 60_000
+
 /** A dead node is noticed soon, for scenarios that are not about how soon; a preset keeps its own cadences. */
 export const QUICK: readonly string[] = isDefault
   ? ['--heartbeat-ms', '300', '--lease-ms', '2000', '--reaper-ms', '300']

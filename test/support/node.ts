@@ -5,6 +5,7 @@ import { readConfig } from '../../src/runtime/config/config.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { IS_BALANCED, startBalancer } from './balancer.ts'
+import { SLOW_DATABASE_MS } from './cadence.ts'
 import { whenDone } from './cleanup.ts'
 import { type Answer, request } from './request.ts'
 import { TEST_KEY } from './vault.ts'
@@ -46,7 +47,11 @@ const isBalanceable = ({ roles, port, tlsCert }: Flags) =>
  */
 export async function startOneNode(database: TestDatabase, flags: Flags = {}): Promise<TestNode> {
   const config = readConfig({
-    flags: { port: 0, secretsKey: TEST_KEY, exec: 'off', ...addressesFor(flags), ...flags },
+    flags: {
+      ...{ port: 0, secretsKey: TEST_KEY, exec: 'off', slowDatabaseMs: SLOW_DATABASE_MS },
+      ...addressesFor(flags),
+      ...flags,
+    },
     env: {},
     file: null,
     cwd: '/',

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { connectionStringFor } from '../../src/embedded/connection.ts'
 import { isPostgresOn } from '../../src/embedded/process-identity.ts'
-import { PRESET_FLAGS } from './cadence.ts'
+import { PRESET_FLAGS, SLOW_DATABASE_MS } from './cadence.ts'
 import { whenFileEnds } from './file-end.ts'
 import { type Answer, request } from './request.ts'
 
@@ -172,7 +172,9 @@ export function runBelfry(args: readonly string[], options: LaunchOptions = {}):
 /** `belfry start` on a free port, up to its banner. */
 export async function startBelfry(args: readonly string[], options: LaunchOptions = {}): Promise<Belfry> {
   const startedAt = performance.now()
-  const self = launch(['start', '--port', '0', ...PRESET_FLAGS, ...args], options)
+  // An earlier release does not have this setting.
+  const patience = options.program === undefined ? ['--slow-database-ms', String(SLOW_DATABASE_MS)] : []
+  const self = launch(['start', '--port', '0', ...PRESET_FLAGS, ...patience, ...args], options)
   await self.said(READY)
   const readyMs = Math.round(performance.now() - startedAt)
   const url = API_URL.exec(self.stdout)?.[1] ?? ''
