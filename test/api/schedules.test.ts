@@ -31,7 +31,8 @@ test('a list of triggers is shown as the type several, and a list of one as its 
 })
 
 test('an instant that several triggers share runs once, and startAt and maxRuns apply to all triggers', async () => {
-  const base = Date.now() + 400
+  // Long enough for the request to arrive before it, also on a busy machine.
+  const base = Date.now() + 5_000
   const at = (ms: number) => new Date(base + ms).toISOString()
   const task = await create({
     schedule: [
@@ -178,7 +179,8 @@ test('"in 10 minutes" counts from the request', async () => {
 })
 
 test('jitter delays the start and changes neither scheduledFor nor lateness', async () => {
-  const at = new Date(Date.now() + 300).toISOString()
+  // Both requests must arrive before it, also on a busy machine.
+  const at = new Date(Date.now() + 5_000).toISOString()
   const schedule = { type: 'dates', dates: [at, new Date(Date.parse(at) + 700).toISOString()] }
   const task = await create({ key: 'spread', schedule, jitter: '400ms' })
   const { occurrences } = await preview({

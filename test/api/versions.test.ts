@@ -127,17 +127,21 @@ test('a rollback is applied only to the version in If-Match', async () => {
 })
 
 test('a rollback is refused if the endAt has passed or the key is in use', async () => {
-  const endAt = new Date(Date.now() + 1_500).toISOString()
+  // Long enough for the request to arrive before it, also on a busy machine.
+  const endAt = new Date(Date.now() + 5_000).toISOString()
   const ended = await create({ schedule: { type: 'every', interval: '1s' }, endAt })
   await edit(ended.id, { endAt: null })
   const keyed = await create({ key: 'taken-later' })
   await edit(keyed.id, { key: null })
   await create({ key: 'taken-later' })
 
-  const past = await eventually(async () => {
-    const answer = await rollback(ended.id, { version: 1 })
-    return answer.status === 422 ? answer : undefined
-  })
+  const past = await eventually(
+    async () => {
+      const answer = await rollback(ended.id, { version: 1 })
+      return answer.status === 422 ? answer : undefined
+    },
+    { everyMs: 250 },
+  )
   const taken = await rollback(keyed.id, { version: 1 })
 
   expect(past.body.errors).toEqual([

@@ -53,9 +53,13 @@ test('queue_one holds the first overlapping run and skips the later ones', async
     action: { type: 'sleep', duration: '1500ms' },
     overlap: 'queue_one',
   })
+  // Long enough for the request to arrive before it, also on a busy machine.
+  const at = Date.now() + 5_000
+  const iso = (ms: number) => new Date(ms).toISOString()
   await node.request('PATCH', `/v1/tasks/${task.id}`, {
-    schedule: { type: 'every', interval: '200ms' },
-    endAt: new Date(Date.now() + 1_300).toISOString(),
+    schedule: { type: 'every', interval: '200ms', anchor: iso(at) },
+    startAt: iso(at),
+    endAt: iso(at + 1_100),
   })
   await finished(task.id)
 

@@ -33,7 +33,8 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
   const SKIPS: Readonly<Record<string, () => Promise<string>>> = {
     skip_next: async () => {
       await aNode(['scheduler', 'worker'])
-      const id = await aTask({ schedule: { type: 'once', at: iso(Date.now() + 700) } })
+      // Long enough for the request to arrive before it, also on a busy machine.
+      const id = await aTask({ schedule: { type: 'once', at: iso(Date.now() + 5 * S) } })
       await api.request('POST', `/v1/tasks/${id}/skip-next`)
       return id
     },
