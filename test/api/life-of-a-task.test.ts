@@ -159,7 +159,8 @@ test('an occurrence that finds a run of its task active is recorded as skipped',
 
 test('with overlap allow runs of one task run in parallel', async () => {
   const { body: task } = await node.request('POST', '/v1/tasks', {
-    action: { type: 'sleep', duration: '300ms' },
+    // Long enough for a list to contain two of them, also on a busy machine.
+    action: { type: 'sleep', duration: '4s' },
     schedule: { type: 'every', interval: '100ms' },
     overlap: 'allow',
     maxRuns: 3,

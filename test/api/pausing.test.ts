@@ -225,7 +225,8 @@ test('an active run continues through the pause and counts towards maxRuns', asy
   const node = await startTestNode(database)
   const request = (verb: string) => node.request('POST', `/v1/tasks/${task.id}/${verb}`)
   const { body: task } = await node.request('POST', '/v1/tasks', {
-    action: { type: 'sleep', duration: '300ms' },
+    // Long enough for the pause to find it running, also on a busy machine.
+    action: { type: 'sleep', duration: '4s' },
     schedule: { type: 'delay', interval: '20ms' },
     maxRuns: 2,
   })

@@ -71,7 +71,8 @@ test('a run that waits for its retry frees its slot for another run', async () =
 
 test('a busy key does not block other keys or runs without a key', async () => {
   const [blocked] = await createAll(node, [
-    { action: { type: 'sleep', duration: '2s' }, concurrencyKey: 'busy' },
+    // Long enough for the others to end before it, also on a busy machine.
+    { action: { type: 'sleep', duration: '6s' }, concurrencyKey: 'busy' },
   ])
   await eventually(async () => (await node.request('GET', `/v1/tasks/${blocked}`)).body.state === 'running')
   const waiting = await createAll(node, [

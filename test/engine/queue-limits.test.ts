@@ -174,7 +174,8 @@ test('the slots of a dead worker are freed with its runs', async () => {
 test('a new limit counts runs that are already running and starts no run until a slot is free', async () => {
   const five = await createAll(
     node,
-    times(5, (i) => ({ action: sleep(`${1_500 + 200 * i}ms`), queue: 'late' })),
+    // Until the limit is set, none of them may end, also on a busy machine.
+    times(5, (i) => ({ action: sleep(`${6_000 + 200 * i}ms`), queue: 'late' })),
   )
   await areRunning(five)
 
