@@ -47,8 +47,9 @@ test('a paused queue starts nothing, other queues continue, and resuming starts 
 })
 
 test('waiting runs start by priority, smallest first, then by due instant', async () => {
-  const at = new Date(Date.now() + 500).toISOString()
-  const blocker = await create({ action: { type: 'sleep', duration: '800ms' }, startAt: at })
+  const at = new Date(Date.now() + 2_000).toISOString()
+  // Long enough for the others to be due and waiting before it ends, also on a busy machine.
+  const blocker = await create({ action: { type: 'sleep', duration: '5s' }, startAt: at })
   const later = new Date(Date.parse(at) + 200).toISOString()
   const priorities = { c: 3, a: -5, b: 0, d: 900 }
   const { body } = await node.request('POST', '/v1/tasks/bulk', {

@@ -80,9 +80,10 @@ test('limits of keys hold within the limit of their queue, beside runs without a
 test('a queue with one slot starts runs by priority and due time, across all its lanes', async () => {
   await limit('single', 1)
   const sink = await startSink()
-  const at = Date.now() + 500
+  const at = Date.now() + 2_000
+  // Long enough for the others to be due and waiting before it ends, also on a busy machine.
   const [blocker] = await createAll(node, [
-    { action: sleep('600ms'), queue: 'single', startAt: new Date(at).toISOString() },
+    { action: sleep('5s'), queue: 'single', startAt: new Date(at).toISOString() },
   ])
   const lanes = [{}, { concurrencyKey: 'a' }, { concurrencyKey: 'b' }, { onWorkerLoss: 'fail' }]
   const tasks = times(24, (i) => ({
