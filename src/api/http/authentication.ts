@@ -7,38 +7,31 @@
  *
  * A route that declares none keeps the server from starting.
  *
- * An authenticator handles credentials of one kind. The authenticators are tried in order, and the first that finds a
- * credential of its kind decides: it returns a principal, or rejects an invalid credential with `unauthenticated`. To accept
- * another kind, add an authenticator.
+ * An authenticator handles credentials of one kind that a principal sends to any route. The authenticators are tried in order,
+ * and the first that finds a credential of its kind decides: it returns a principal, or rejects an invalid credential with
+ * `unauthenticated`. To accept another such kind, add an authenticator. Credentials without a principal are good for certain
+ * routes only, which declare them: signed addresses (signed-addresses.ts), and tokens of workers and attempts (worker-tokens.ts).
  */
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import {
-  type Access,
-  EVERYTHING,
-  type GrantedAccess,
-  NOTHING,
-  OF_ARCHIVED,
-  sees,
-  UNLIMITED,
-} from '../../core/access/role.ts'
+import { type Access, EVERYTHING, type GrantedAccess, NOTHING, UNLIMITED } from '../../core/access/role.ts'
 import type { SignedClaims } from '../../core/access/signed-claims.ts'
 import type { TokenAttempt } from '../../core/access/token-attempt.ts'
 import { Refusal } from '../../core/errors.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
-import { attemptOfToken } from '../../operations/access/attempt-token.ts'
 import type { Principal } from '../../operations/access/principal.ts'
 import { requireAccess, requireAllQueues } from '../../operations/access/require.ts'
-import { type Actor, type Call, type Context, contextOf, type Facilities } from '../../operations/context.ts'
+import { type Call, type Context, contextOf, type Facilities } from '../../operations/context.ts'
 import type { KeyBook } from '../../operations/keys/key-book.ts'
 import type { ProjectBook } from '../../operations/projects/project-book.ts'
-import type { KnownProject } from '../../store/projects/projects.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 import type { App } from '../app.ts'
-import { requireNetwork } from './key-authenticator.ts'
+import { projectFor, refuseArchived } from './named-project.ts'
 import { onceClosed } from './once-closed.ts'
 import { reasonOf } from './reason.ts'
-import { bearerOf, isForwarded } from './request.ts'
+import { anonymous, isForwarded } from './request.ts'
+import { signedCall, signedOf } from './signed-addresses.ts'
+import { workerCall, workerOf } from './worker-tokens.ts'
 
 /** Finds credentials of one kind; returns null if the request has none of this kind. */
 export type Authenticator = (request: FastifyRequest) => Principal | null | Promise<Principal | null>
@@ -117,12 +110,6 @@ export interface AuthenticationOptions {
  * of the two within which a revocation applies.
  */
 const AUTHENTICATED_MS = 500
-
-/** Longer project names are truncated in error messages. */
-const MAX_NAME_CHARACTERS = 100
-
-/** The header by which callers with access to several projects name one. */
-export const PROJECT_HEADER = 'belfry-project'
 
 /** Must be called before the routes are registered, because it inspects each of them. */
 export function authenticateRequests(app: App, options: AuthenticationOptions): void {
@@ -212,53 +199,6 @@ async function callFor(
   return callOf(principal, request, access, options.projects)
 }
 
-/** Returns the claims that the address of the request was signed with; null if it is not signed. */
-async function signedOf(
-  request: FastifyRequest,
-  { facilities }: AuthenticationOptions,
-): Promise<SignedClaims | null> {
-  const { signedFor } = configOf(request)
-  const { token } = request.query as { readonly token?: unknown }
-  if (signedFor === undefined || token === undefined) return null
-  const verified = await facilities.addresses.verify(signedFor, String(token))
-  if (!verified.ok) throw new Refusal('invalid_signature', `The address ${verified.reason}.`)
-  const { id } = request.params as { readonly id?: string }
-  if (verified.claims.subject !== id)
-    throw new Refusal('invalid_signature', 'The address was signed for another file.')
-  return verified.claims
-}
-
-/** Returns the call of a client with a signed address: it may do only what the address was signed for. */
-async function signedCall(
-  signed: SignedClaims,
-  request: FastifyRequest,
-  access: Access,
-  { projects, keys }: AuthenticationOptions,
-): Promise<Call> {
-  if (signed.keyId != null && !(await keys.findById(signed.keyId)))
-    throw new Refusal('invalid_signature', 'The address was signed for an API key that is no longer valid.')
-  if (signed.isOpen && !(await keys.isOpen()))
-    throw new Refusal(
-      'invalid_signature',
-      'The address was signed when this server required no API key. Get a new one with a key.',
-    )
-  const project = await projects.withId(signed.projectId)
-  if (!project)
-    throw new Refusal('invalid_signature', 'The address was signed for a project that does not exist.')
-  refuseArchived(project, access)
-  request.signed = signed
-  request.caller = { actor: anonymous(request), reach: UNLIMITED, projectId: project.id }
-  return { projectId: project.id, actor: anonymous(request), grant: NOTHING, reach: UNLIMITED }
-}
-
-function refuseArchived(
-  { name, isArchived }: Pick<KnownProject, 'name' | 'isArchived'>,
-  access: Access,
-): void {
-  if (isArchived && !OF_ARCHIVED.has(access))
-    throw new Refusal('project_archived', `Project ${name} is archived and can only be read.`)
-}
-
 const configOf = (request: FastifyRequest) => request.routeOptions.config
 
 /** Lists the routes, and fails the start if one of them declares no access. */
@@ -304,8 +244,6 @@ const openPrincipal = (request: FastifyRequest, keys: KeyBook): Principal => ({
   onEnd: (listener) => keys.onEnd(null, listener),
 })
 
-const anonymous = ({ ip }: FastifyRequest): Actor => ({ kind: 'anonymous', address: ip ?? null })
-
 const publicCall = (request: FastifyRequest): Call => ({
   projectId: DEFAULT_PROJECT_ID,
   actor: anonymous(request),
@@ -328,21 +266,7 @@ async function callOf(
   access: GrantedAccess,
   projects: ProjectBook,
 ): Promise<Call> {
-  const name = projectNameIn(request)
-  const projectId = homeProjectId ?? DEFAULT_PROJECT_ID
-  const project =
-    name !== undefined
-      ? await (grant.installation === null
-          ? projects.namedAmong(name, grant.projects.keys())
-          : projects.named(name))
-      : projectId === DEFAULT_PROJECT_ID
-        ? DEFAULT_PROJECT
-        : await projects.withId(projectId)
-  if (!project || !sees(grant, project.id))
-    throw new Refusal(
-      'not_found',
-      `Project ${(name ?? projectId).slice(0, MAX_NAME_CHARACTERS)} does not exist.`,
-    )
+  const project = await projectFor({ grant, homeProjectId }, request, projects)
   request.caller = { actor, reach, projectId: project.id }
   requireAccess({ grant, projectId: project.id }, access)
   if (access === 'work' && actor.kind === 'person') throw workersNeedKeys()
@@ -361,49 +285,6 @@ const workersNeedKeys = () =>
 /** Returns whether a request changes anything outside a single queue. */
 const changesMore = (request: FastifyRequest, access: GrantedAccess): boolean =>
   access !== 'read' && request.method !== 'GET' && request.method !== 'HEAD' && !configOf(request).isOfQueue
-
-/** Returns the project that a request names in its path, its query or its header. */
-function projectNameIn(request: FastifyRequest): string | undefined {
-  const { isProjectInPath, isProjectInQuery } = configOf(request)
-  const inQuery = isProjectInQuery ? (request.query as { readonly project?: unknown }).project : undefined
-  const named = isProjectInPath
-    ? (request.params as { readonly name?: string }).name
-    : (inQuery ?? request.headers[PROJECT_HEADER])
-  return typeof named === 'string' ? named : undefined
-}
-
-/** It cannot be archived, so it need not be looked up. */
-const DEFAULT_PROJECT = { id: DEFAULT_PROJECT_ID, name: 'default', isArchived: false }
-
-/**
- * Returns the worker that sent a request. Its token is valid as long as the key that it registered with, and only from the
- * networks of that key.
- */
-async function workerOf(
-  request: FastifyRequest,
-  { remoteWorkers, keys, facilities }: AuthenticationOptions,
-): Promise<RemoteWorker> {
-  if (configOf(request).isByAttempt) request.attempt = await attemptOfToken(facilities, bearerOf(request))
-  const worker = request.attempt
-    ? await remoteWorkers.find(request.attempt.workerId)
-    : await remoteWorkers.authenticate(bearerOf(request))
-  const key = worker.keyId === null ? null : await keys.findById(worker.keyId)
-  if (key) requireNetwork(key, request)
-  if (key ?? (worker.keyId === null && (await keys.isOpen()))) return worker
-  throw new Refusal(
-    'unknown_token',
-    worker.keyId === null
-      ? 'This worker registered without an API key, and this server now requires one. Register again with a key of the role worker.'
-      : 'The API key that this worker registered with is no longer valid. Register again with a valid key.',
-  )
-}
-
-const workerCall = ({ id, projectId, queues }: RemoteWorker, { ip }: FastifyRequest): Call => ({
-  projectId,
-  actor: { kind: 'worker', id, address: ip ?? null },
-  grant: NOTHING,
-  reach: { ...UNLIMITED, queues },
-})
 
 /** Ends the response when the credential ends. Another request is then rejected. */
 function cutOff({ raw }: FastifyReply, onEnd: (end: () => void) => () => void): void {

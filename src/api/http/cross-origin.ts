@@ -6,7 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { REASON_HEADER } from '../../core/audit-log/reason.ts'
 import type { App } from '../app.ts'
-import { PROJECT_HEADER } from './authentication.ts'
+import { PROJECT_HEADER } from './named-project.ts'
 
 /** How long a browser may cache the response to a preflight request. */
 const MAX_AGE_SECONDS = 600

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Refusal } from '../../core/errors.ts'
-import { nameOf } from '../../operations/context.ts'
+import { type Actor, nameOf } from '../../operations/context.ts'
 import { type Repeatable, repeatable } from '../../operations/idempotency.ts'
 import type { ExpectedVersion } from '../../operations/tasks/expected-version.ts'
 
@@ -62,6 +62,9 @@ const FORWARDED = [
 /** Returns whether a proxy has forwarded the request. The sender cannot remove the headers that show it. */
 export const isForwarded = ({ headers }: FastifyRequest): boolean =>
   FORWARDED.some((name) => headers[name] !== undefined)
+
+/** The sender of a request without a credential that identifies them. */
+export const anonymous = ({ ip }: FastifyRequest): Actor => ({ kind: 'anonymous', address: ip ?? null })
 
 /** Returns the name of the caller, for people. */
 export const callerOf = ({ context }: FastifyRequest): string | null => nameOf(context.actor)
