@@ -3,7 +3,7 @@ import type { Grant } from '../../core/access/role.ts'
 import { Refusal } from '../../core/errors.ts'
 import { isWithin } from '../../core/values/network.ts'
 import type { Principal } from '../../operations/access/principal.ts'
-import type { GoodKey, KeyBook } from '../../operations/keys/key-book.ts'
+import { actorOfKey, type GoodKey, type KeyBook } from '../../operations/keys/key-book.ts'
 import type { Authenticator } from './authentication.ts'
 import { bearerOf } from './request.ts'
 
@@ -25,11 +25,11 @@ export const keyAuthenticator =
 
 /** Returns the principal of a valid key, however the key was sent. */
 export function principalOfKey(key: GoodKey, { ip }: FastifyRequest, keys: KeyBook): Principal {
-  const { id, name, role, projectId, reach } = key
+  const { id, projectId, reach } = key
   requireNetwork(key, { ip })
   keys.noteUse(id)
   return {
-    actor: { kind: 'key', id, name, role, projectId, address: ip },
+    actor: actorOfKey(key, ip),
     grant: grantOf(key),
     homeProjectId: projectId,
     reach,

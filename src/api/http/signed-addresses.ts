@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { type Access, NOTHING, UNLIMITED } from '../../core/access/role.ts'
 import type { SignedClaims } from '../../core/access/signed-claims.ts'
 import { Refusal } from '../../core/errors.ts'
-import type { Call } from '../../operations/context.ts'
+import type { Actor, Call } from '../../operations/context.ts'
+import { actorOfKey, type GoodKey } from '../../operations/keys/key-book.ts'
 import type { AuthenticationOptions } from './authentication.ts'
 import { refuseArchived } from './named-project.ts'
 import { anonymous } from './request.ts'
@@ -24,14 +25,18 @@ export async function signedOf(
   return verified.claims
 }
 
-/** Returns the call of a client with a signed address: it may do only what the address was signed for. */
+/**
+ * Returns the call of a client with a signed address: it may do only what the address was signed for. Its actor is the one that it
+ * was signed for, so that the audit log names them.
+ */
 export async function signedCall(
   signed: SignedClaims,
   request: FastifyRequest,
   access: Access,
   { projects, keys }: Pick<AuthenticationOptions, 'projects' | 'keys'>,
 ): Promise<Call> {
-  if (signed.keyId != null && !(await keys.findById(signed.keyId)))
+  const key = signed.keyId == null ? null : await keys.findById(signed.keyId)
+  if (signed.keyId != null && !key)
     throw new Refusal('invalid_signature', 'The address was signed for an API key that is no longer valid.')
   if (signed.isOpen && !(await keys.isOpen()))
     throw new Refusal(
@@ -42,7 +47,15 @@ export async function signedCall(
   if (!project)
     throw new Refusal('invalid_signature', 'The address was signed for a project that does not exist.')
   refuseArchived(project, access)
+  const actor = actorOf(signed, key, request)
   request.signed = signed
-  request.caller = { actor: anonymous(request), reach: UNLIMITED, projectId: project.id }
-  return { projectId: project.id, actor: anonymous(request), grant: NOTHING, reach: UNLIMITED }
+  request.caller = { actor, reach: UNLIMITED, projectId: project.id }
+  return { projectId: project.id, actor, grant: NOTHING, reach: UNLIMITED }
+}
+
+/** An address that names neither a key nor a person was signed on an open server, or for a person by an older node. */
+function actorOf({ person }: SignedClaims, key: GoodKey | null, request: FastifyRequest): Actor {
+  const address = request.ip ?? null
+  if (key) return actorOfKey(key, address)
+  return person ? { kind: 'person', ...person, address } : anonymous(request)
 }

@@ -29,8 +29,10 @@ export async function uploadPath(
   expiresAt: number,
 ): Promise<string> {
   const keyId = actor.kind === 'key' ? actor.id : null
+  const person = actor.kind === 'person' ? { id: actor.id, name: actor.name } : null
   const isOpen = actor.kind === 'anonymous'
-  return pathOf(id, await addresses.sign(UPLOAD, { subject: id, projectId, keyId, isOpen }, expiresAt))
+  const claims = { subject: id, projectId, keyId, person, isOpen }
+  return pathOf(id, await addresses.sign(UPLOAD, claims, expiresAt))
 }
 
 /** Returns the address of a file for an attempt: valid for 20 minutes, but no longer than the lease of the attempt. */

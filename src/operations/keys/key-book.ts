@@ -24,6 +24,7 @@ import type { Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 import { CallerMemory } from '../access/caller-memory.ts'
+import type { Actor } from '../context.ts'
 import { adminKeyFrom, isAdminKeyId } from './admin-key.ts'
 
 export interface KeyBookOptions {
@@ -43,6 +44,12 @@ export interface GoodKey extends Pick<GoodKeyRow, 'id' | 'name' | 'role' | 'proj
   /** The parsed networks of its reach. */
   readonly networks: readonly Network[] | null
 }
+
+/** Returns the actor of what is done with a key. */
+export const actorOfKey = ({ id, name, role, projectId }: GoodKey, address: string | null): Actor => ({
+  kind: 'key',
+  ...{ id, name, role, projectId, address },
+})
 
 /** Half the time that a revocation may take to apply; the other half is for reading it. */
 const FRESH_MS = 1_000

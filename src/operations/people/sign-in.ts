@@ -11,7 +11,7 @@ import type { Holder, SessionRow } from '../../store/access/sessions.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Actor, Context } from '../context.ts'
-import type { GoodKey, KeyBook } from '../keys/key-book.ts'
+import { actorOfKey, type GoodKey, type KeyBook } from '../keys/key-book.ts'
 import type { SessionBook } from '../sessions/session-book.ts'
 import type { SignInAttempts } from './sign-in-attempts.ts'
 
@@ -63,14 +63,9 @@ export async function signInWithKey(
     throw new Refusal('forbidden', 'API keys with the role worker cannot sign in to the dashboard.')
   const holder = { personId: null, keyHash: hashOfKey(key) }
   return context.db.transaction((tx) =>
-    begin(tx, context, { sessions, holder, actor: actorWith(found, address) }),
+    begin(tx, context, { sessions, holder, actor: actorOfKey(found, address) }),
   )
 }
-
-const actorWith = ({ id, name, role, projectId }: GoodKey, address: string | null): Actor => ({
-  kind: 'key',
-  ...{ id, name, role, projectId, address },
-})
 
 const isUsableFrom = ({ networks }: GoodKey, address: string | null): boolean =>
   networks === null || (address !== null && isWithin(networks, address))
@@ -143,7 +138,7 @@ async function actorOf(
   { keys, holder: { personId, keyHash } }: { keys: KeyBook; holder: Holder },
 ): Promise<Actor> {
   const key = keyHash === null ? null : await keys.findByHash(keyHash)
-  if (key) return actorWith(key, addressOf(context))
+  if (key) return actorOfKey(key, addressOf(context))
   const [person] = personId === null ? [] : await tx.run(findPerson(personId))
   if (!person) return context.actor
   return {
