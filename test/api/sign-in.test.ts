@@ -226,6 +226,15 @@ describe('a person', () => {
     expect((await out).body.sessions).toBe(ada.sessions)
     expect((await browser.request('GET', '/v1/people')).status).toBe(401)
     expect((await asAdmin('POST', `/v1/people/${uuidv7()}/sign-out`)).status).toBe(404)
+    const about = await asAdmin('GET', `/v1/audit-log?scope=installation&subject=${ada.id}`)
+    expect(about.body.items).toMatchObject([
+      {
+        action: 'session.end',
+        actor: { kind: 'key', name: 'BELFRY_ADMIN_KEY' },
+        subject: { kind: 'session', id: ada.id, name: 'ada@example.com' },
+        after: { sessions: ada.sessions },
+      },
+    ])
   })
 
   test('is signed out when the OpenID provider is replaced', async () => {

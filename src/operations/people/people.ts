@@ -20,7 +20,7 @@ export async function signOutPerson(context: Context, sessions: SessionBook, id:
     const count = await sessions.endAll(tx, { personId: id, keyHash: null })
     await recordChange(tx, context, {
       action: 'session.end',
-      subject: { kind: 'session', id: null, name: person.email ?? person.name },
+      subject: { kind: 'session', id, name: person.email ?? person.name },
       projectId: null,
       after: { sessions: count },
     })
