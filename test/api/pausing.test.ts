@@ -49,6 +49,27 @@ async function audit(): Promise<void> {
   await auditor.runOnce()
 }
 
+test('the audit log has the end and the reason of a pause before and after each change', async () => {
+  const task = await create({ schedule: { type: 'every', interval: '1h' } })
+  const [early, late] = [iso(now() + 10 * MINUTE), iso(now() + 20 * MINUTE)]
+  const path = `/v1/tasks/${task.id}`
+
+  const { pausedAt } = (await send('POST', `${path}/pause`, { until: early, reason: 'deploy' })).body
+  await send('POST', `${path}/pause`, { until: late, reason: 'rollback' })
+  await send('POST', `${path}/resume`)
+
+  const { body } = await send('GET', `/v1/audit-log?subject=${task.id}`)
+  const none = { pausedAt: null, resumeAt: null, pauseReason: null }
+  const first = { pausedAt, resumeAt: early, pauseReason: 'deploy' }
+  const second = { pausedAt, resumeAt: late, pauseReason: 'rollback' }
+  expect(body.items).toMatchObject([
+    { action: 'task.resume', before: second, after: none },
+    { action: 'task.pause', before: first, after: second },
+    { action: 'task.pause', before: none, after: first },
+    { action: 'task.create' },
+  ])
+})
+
 test('a pause removes the next occurrence, and a second pause changes nothing', async () => {
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
 

@@ -9,7 +9,7 @@ import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
 import { firstOccurrence, nextOccurrence, owedOfDelay } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
-import { utc, utcOrNull } from '../../core/values/utc.ts'
+import { utcOrNull } from '../../core/values/utc.ts'
 import { settleTask } from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
@@ -77,8 +77,8 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
       recordChange(tx, context, {
         action: 'task.pause',
         subject: taskSubject(task),
-        before: { pausedAt: utcOrNull(task.pausedAt) },
-        after: { pausedAt: utc(pausedAt), resumeAt: utcOrNull(until) },
+        before: recordedPause(task),
+        after: recordedPause({ pausedAt, resumeAt: until, pauseReason: said.reason }),
         reason: said.reason,
       })
     if (isPaused && task.pausedAt !== null) {
@@ -102,6 +102,17 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
   if (until !== null) wakeUps.announceDue([{ shard: shardOf(id), at: until }])
 }
 
+/** Returns a pause as entries of the audit log show it, under the names that a task has. */
+const recordedPause = ({
+  pausedAt,
+  resumeAt,
+  pauseReason,
+}: Pick<LockedTask, 'pausedAt' | 'resumeAt' | 'pauseReason'>) => ({
+  pausedAt: utcOrNull(pausedAt),
+  resumeAt: utcOrNull(resumeAt),
+  pauseReason,
+})
+
 function inThePast(): Refusal {
   const problems = [{ pointer: '/until', detail: 'must be in the future' }]
   return new Refusal('invalid_input', '/until must be in the future: it is when the task resumes.', {
@@ -124,8 +135,8 @@ export async function resumeTask(
     await recordChange(tx, context, {
       action: 'task.resume',
       subject: taskSubject(task),
-      before: { pausedAt: utc(task.pausedAt) },
-      after: { pausedAt: null },
+      before: recordedPause(task),
+      after: recordedPause({ pausedAt: null, resumeAt: null, pauseReason: null }),
       reason,
     })
     return endPause(tx, { task, projectId, now, reason: reason ?? null })

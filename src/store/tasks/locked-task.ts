@@ -23,6 +23,9 @@ export interface LockedTask {
   /** While the task is paused: the instant up to which all skipped occurrences have been recorded. */
   readonly updatedAt: number
   readonly pausedAt: number | null
+  readonly pauseReason: string | null
+  /** When the pause ends by itself. */
+  readonly resumeAt: number | null
   /** The pause began when the task was created. */
   readonly isPausedFromStart: boolean
   /** Whether it is paused because files that it refers to have not been uploaded yet. */
@@ -38,7 +41,7 @@ export const lockTask = (projectId: string, taskId: string) =>
   reading(
     sql<LockedTask>`
       select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", updated_at as "updatedAt",
-             paused_at as "pausedAt", coalesce(paused_at = created_at, false) as "isPausedFromStart", awaits_files and paused_at is not null as "awaitsFiles", cancelled_at as "cancelledAt", skip_until as "skipUntil",
+             paused_at as "pausedAt", pause_reason as "pauseReason", resume_at as "resumeAt", coalesce(paused_at = created_at, false) as "isPausedFromStart", awaits_files and paused_at is not null as "awaitsFiles", cancelled_at as "cancelledAt", skip_until as "skipUntil",
              coalesce(settled_as_of = updated_at, false) as "isSettled"
       from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null
       for update`,
