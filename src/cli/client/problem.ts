@@ -1,5 +1,6 @@
 /** Converts the server's problem documents (RFC 9457) to errors: a sentence, the invalid fields, and what to do. */
 import { CliError, EXIT, type ExitCode } from '../exit.ts'
+import { counted } from './printed.ts'
 
 /** Body of an error response. */
 export interface Problem {
@@ -29,7 +30,8 @@ export class RefusedError extends CliError {
   readonly retryAfterMs: number | null
 
   constructor(problem: Problem, options: RefusedOptions = {}) {
-    const { nameOf = placeName, hint = hintFor(problem), retryAfterMs = null } = options
+    const { nameOf = placeName, retryAfterMs = null } = options
+    const { hint = hintFor(problem, retryAfterMs) } = options
     const { errors = [], code, requestId } = problem
     super(sentenceOf(problem), hint, exitCodeFor(problem), {
       why: errors.map(({ pointer, detail }) => `${nameOf(pointer)}: ${detail}`),
@@ -59,7 +61,7 @@ function exitCodeFor({ status }: Problem): ExitCode {
   return status >= 400 && status < 500 ? EXIT.usage : EXIT.failed
 }
 
-function hintFor({ status, code, detail, runId }: Problem): string {
+function hintFor({ status, code, detail, runId }: Problem, retryAfterMs: number | null): string {
   const run = runId ?? 'ID'
   if (code === 'version_mismatch') return 'Read the task again (belfry task show) and reapply the change.'
   if (code === 'run_active') return `Wait until that run ends, or cancel it: belfry run cancel ${run}`
@@ -77,11 +79,15 @@ function hintFor({ status, code, detail, runId }: Problem): string {
     return 'Log in with belfry login, or pass an API key with --api-key or BELFRY_KEY.'
   if (code === 'forbidden') return 'Use an API key that allows this, or ask an admin of the project.'
   if (status === 404) return `To see what exists: ${listOf(detail)}`
-  if (code.startsWith('database_')) return 'Fix this and try again.'
+  if (code === 'database_read_only' || code === 'database_full') return 'Fix this and try again.'
+  if (status === 429) return `Wait ${waitWords(retryAfterMs)} and try again.`
   if (status === 503) return 'Try again in a moment. See the server log for details.'
   if (status >= 500) return 'Look up the request id in the server log.'
   return 'Correct the request and try again. See --help for examples.'
 }
+
+const waitWords = (ms: number | null): string =>
+  ms === null ? 'a moment' : counted(Math.ceil(ms / 1_000), 'second')
 
 /** Commands that list the kind of object that a detail such as "Project shop does not exist." mentions. */
 const LISTS = {
