@@ -1,6 +1,6 @@
 import type { FieldChange } from '../../core/task/version-diff.ts'
+import { printable } from '../../core/values/printable.ts'
 import { onStdout as c } from '../terminal.ts'
-import { printable } from './printed.ts'
 
 /** Differences field by field: the old value in red, the new value in green. */
 export const changeLines = (changes: readonly FieldChange[]): string[] =>

@@ -3,10 +3,11 @@
 import type { ExecAction } from '../../core/action/action.ts'
 import type { ImportedTask, ImportNote, LeftOut } from '../../core/crontab/crontab-task.ts'
 import type { LineProblem } from '../../core/crontab/parse-crontab.ts'
+import { printable } from '../../core/values/printable.ts'
 import { formatDistance, formatInstant } from '../../core/words/time.ts'
 import { onStdout as c } from '../terminal.ts'
 import { theLabels } from './label-words.ts'
-import { counted, cut, printable, table } from './printed.ts'
+import { counted, cut, table } from './printed.ts'
 
 const NAME_WIDTH = 28
 const WHEN_WIDTH = 44

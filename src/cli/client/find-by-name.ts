@@ -1,6 +1,6 @@
+import { printable } from '../../core/values/printable.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { isIdPrefix } from './id-prefix.ts'
-import { printable } from './printed.ts'
 
 /** An object that users refer to by its id, by the beginning of its id, or by a name that need not be unique. */
 interface Named {

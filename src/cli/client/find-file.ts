@@ -2,9 +2,9 @@
 import type { File, FileInUse } from '../../api/resources/files/schemas.ts'
 import { fileNameProblem } from '../../core/file/file.ts'
 import { isUuid } from '../../core/ids.ts'
+import { printable } from '../../core/values/printable.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { idOfPrefix } from './id-prefix.ts'
-import { printable } from './printed.ts'
 import { queryOf, type Server } from './server.ts'
 
 /** Maximum number of files with the same name that an error message lists. */

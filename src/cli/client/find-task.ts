@@ -1,9 +1,9 @@
 /** Finds a task by its id, the beginning of its id, its key, or its name if only one task has it. */
 import type { Task } from '../../api/resources/tasks/schemas.ts'
 import { isUuid } from '../../core/ids.ts'
+import { printable } from '../../core/values/printable.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { idOfPrefix } from './id-prefix.ts'
-import { printable } from './printed.ts'
 import { RefusedError } from './problem.ts'
 import { queryOf, type Server } from './server.ts'
 

@@ -1,7 +1,7 @@
 /** Ids can be given by their first characters, so that users need not copy a whole id from a list. */
 import type { FoundIds } from '../../api/resources/ids/schemas.ts'
+import { printable } from '../../core/values/printable.ts'
 import { CliError, EXIT } from '../exit.ts'
-import { printable } from './printed.ts'
 import { RefusedError } from './problem.ts'
 import { queryOf, type Server } from './server.ts'
 

@@ -1,8 +1,5 @@
 /** Formats tables and facts for the terminal, and measures the width of text. */
-
 import { type Counted, waitingOf } from '../../core/values/counted.ts'
-
-export { printable, printableLines } from '../../core/values/printable.ts'
 
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u

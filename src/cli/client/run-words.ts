@@ -5,9 +5,10 @@ import type {
   Run,
   RunWithAttempts as RunWithAttemptsSchema,
 } from '../../api/resources/runs/schemas.ts'
+import { printable, printableLines } from '../../core/values/printable.ts'
 import { outcomeWords } from '../../core/words/outcome.ts'
 import { formatDistance, formatDuration, formatInstant, formatLateness } from '../../core/words/time.ts'
-import { cut, facts, printable, printableLines, table } from './printed.ts'
+import { cut, facts, table } from './printed.ts'
 import { machineZone } from './schedule-flags.ts'
 import type { Server } from './server.ts'
 import { stateWords } from './state-words.ts'

@@ -1,10 +1,11 @@
 /** Formats tasks for the terminal: a line in a list, or all details. */
 import type { Task } from '../../api/resources/tasks/schemas.ts'
 import type { Action } from '../../core/action/action.ts'
+import { printable } from '../../core/values/printable.ts'
 import { actionWords } from '../../core/words/action.ts'
 import { formatDistance, formatDuration, formatInstant, lateOrEarly } from '../../core/words/time.ts'
 import { titleOf } from './find-task.ts'
-import { cut, facts, printable, table } from './printed.ts'
+import { cut, facts, table } from './printed.ts'
 import { machineZone } from './schedule-flags.ts'
 import type { Server } from './server.ts'
 import { markOf, stateWords } from './state-words.ts'

@@ -1,10 +1,10 @@
 /** Waits until a run has ended and reports each attempt as it ends. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isLiveState } from '../../core/run/run.ts'
+import { printable } from '../../core/values/printable.ts'
 import { outcomeWords } from '../../core/words/outcome.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { EXIT } from '../exit.ts'
-import { printable } from './printed.ts'
 import { type RunWithAttempts, tookWords } from './run-words.ts'
 import type { Server } from './server.ts'
 import { markOf } from './state-words.ts'

@@ -1,8 +1,9 @@
 import type { Node } from '../../api/resources/nodes/schemas.ts'
+import { printable } from '../../core/values/printable.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
-import { countWords, cut, printable, table } from '../client/printed.ts'
+import { countWords, cut, table } from '../client/printed.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 40

@@ -7,6 +7,7 @@ import type {
   Redrive,
   RedriveForecast,
 } from '../../api/resources/dead-letters/schemas.ts'
+import { printable } from '../../core/values/printable.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
 import { findTask } from '../client/find-task.ts'
@@ -15,7 +16,7 @@ import { findRunId } from '../client/id-prefix.ts'
 import { instantAgo } from '../client/instant-flag.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit } from '../client/pages.ts'
-import { counted, cut, printable, table } from '../client/printed.ts'
+import { counted, cut, table } from '../client/printed.ts'
 import { namingAll } from '../client/refusal.ts'
 import { queryOf, type Server } from '../client/server.ts'
 import { untilEnded } from '../client/until-ended.ts'

@@ -1,8 +1,9 @@
 /** The keys that secrets are encrypted with. */
 import type { EncryptionKeys, KeyRotation } from '../../api/resources/secrets/schemas.ts'
 import { newKey } from '../../core/secret/key-ring.ts'
+import { printable } from '../../core/values/printable.ts'
 import { type ClientFlags, give, remark, serverFrom, write } from '../client/output.ts'
-import { counted, countWords, printable, table } from '../client/printed.ts'
+import { counted, countWords, table } from '../client/printed.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/secrets-key'

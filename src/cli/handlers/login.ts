@@ -1,9 +1,10 @@
 /** `belfry login`, `logout` and `whoami`. */
 import type { Me } from '../../api/resources/me/schemas.ts'
+import { printable } from '../../core/values/printable.ts'
 import { refuseMisnamed } from '../client/connection.ts'
 import { askHidden, readStdin } from '../client/hidden-input.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
-import { facts, printable } from '../client/printed.ts'
+import { facts } from '../client/printed.ts'
 import { RefusedError } from '../client/problem.ts'
 import {
   DEFAULT_PROFILE,

@@ -4,6 +4,7 @@ import type {
   Subscription,
   SubscriptionTest,
 } from '../../api/resources/subscriptions/schemas.ts'
+import { printable } from '../../core/values/printable.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
 import { findByName } from '../client/find-by-name.ts'
@@ -11,7 +12,7 @@ import { findTask } from '../client/find-task.ts'
 import { readNumber } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
-import { cut, facts, printable, table } from '../client/printed.ts'
+import { cut, facts, table } from '../client/printed.ts'
 import { namingAll } from '../client/refusal.ts'
 import { EXIT } from '../exit.ts'
 import { onStdout as c } from '../terminal.ts'

@@ -1,11 +1,12 @@
 import type { Target } from '../../api/resources/targets/schemas.ts'
+import { printable } from '../../core/values/printable.ts'
 import { quoted } from '../../core/why/why.ts'
 import { limitWords, rateWords, targetStateWords } from '../../core/words/target.ts'
 import { formatDistance, formatDuration } from '../../core/words/time.ts'
 import { readNumber, usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
-import { cut, facts, printable, table, waitingWords } from '../client/printed.ts'
+import { cut, facts, table, waitingWords } from '../client/printed.ts'
 import { naming } from '../client/refusal.ts'
 import { onStdout as c } from '../terminal.ts'
 

@@ -1,7 +1,7 @@
 import type { WhyNotRunning } from '../../api/resources/why/schemas.ts'
+import { printable } from '../../core/values/printable.ts'
 import { findTask } from '../client/find-task.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
-import { printable } from '../client/printed.ts'
 import { queryOf } from '../client/server.ts'
 
 /** Flags of `belfry task why`. */
