@@ -4,8 +4,10 @@
  * a million correct tasks takes less than a second of a core, and no schedule is computed for them.
  */
 import type { TaskDefinition } from '../../core/task/task.ts'
+import { MAX_INTEGER } from '../../core/values/integer.ts'
 import { elements, list, reading, sql } from '../database/sql.ts'
 import { withDefinitions } from '../tasks/stored-definition.ts'
+import { storedOrdinal } from '../tasks/stored-ordinal.ts'
 
 /** Progress of the walk. */
 export interface AuditProgress {
@@ -39,16 +41,13 @@ export const saveAudit = ({
   update audit_progress set walked_to = ${walkedTo}::uuid, tasks = tasks + ${tasks}::integer,
     next_pass_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond'`
 
-/** The largest value of the type that the length of a round has. */
-const LONGEST_ROUND_MS = 2_147_483_647
-
 /**
  * Records that the round has examined every task; the next round begins after the pause. A round may have begun before the cluster
  * was off for months.
  */
 export const endAuditRound = ({ tasks, pauseMs }: { tasks: number; pauseMs: number }) => sql`
   update audit_progress set walked_to = null, tasks = 0, round_tasks = tasks + ${tasks}::integer, round_ended_at = clock_timestamp(),
-    round_ms = least(${LONGEST_ROUND_MS}::integer, extract(epoch from clock_timestamp() - began_at) * 1000)::integer,
+    round_ms = least(${MAX_INTEGER}::integer, extract(epoch from clock_timestamp() - began_at) * 1000)::integer,
     next_pass_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond',
     began_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond'`
 
@@ -132,5 +131,5 @@ export const lockStalled = (taskId: string) =>
  */
 export const settleTask = (taskId: string, nextOrdinal: number) =>
   sql`
-    update task set settled_as_of = updated_at, next_ordinal = greatest(next_ordinal, least(${nextOrdinal}::bigint, 2147483647))
+    update task set settled_as_of = updated_at, next_ordinal = greatest(next_ordinal, ${storedOrdinal(nextOrdinal)})
     where id = ${taskId}`

@@ -1,5 +1,6 @@
 /** The next occurrence of a task: finding it, removing it, writing it anew, or leaving it to the end of an active run. */
 import { sql } from '../database/sql.ts'
+import { storedOrdinal } from './stored-ordinal.ts'
 
 /** A scheduled occurrence that a change deleted or moved. */
 export interface SweptRow {
@@ -96,4 +97,4 @@ export const insertNext = (row: NextRow) => sql`
 
 /** Stores the ordinal of the next occurrence, for tasks that no row will tell it of. */
 export const keepOrdinal = (taskId: string, nextOrdinal: number) => sql`
-  update task set next_ordinal = greatest(next_ordinal, least(${nextOrdinal}::bigint, 2147483647)) where id = ${taskId}`
+  update task set next_ordinal = greatest(next_ordinal, ${storedOrdinal(nextOrdinal)}) where id = ${taskId}`

@@ -1,5 +1,6 @@
 /** Pauses tasks and resumes them. A pause has a reason and may have an end; task_pause keeps the pauses of the past. */
 import { sql } from '../database/sql.ts'
+import { storedOrdinal } from './stored-ordinal.ts'
 
 /** The properties of a pause. */
 export interface PauseWords {
@@ -22,7 +23,7 @@ export const markPaused = (
     values (${taskId}, now(), ${reason}, to_timestamp(${until}::float8 / 1000))
     on conflict (task_id, paused_at) do update set reason = excluded.reason, until_at = excluded.until_at, resumed_at = null, resume_reason = null
   )
-  update task set paused_at = now(), updated_at = now(), next_ordinal = least(${nextOrdinal}::bigint, 2147483647), pause_reason = ${reason},
+  update task set paused_at = now(), updated_at = now(), next_ordinal = ${storedOrdinal(nextOrdinal)}, pause_reason = ${reason},
     resume_at = to_timestamp(${until}::float8 / 1000), awaits_files = ${awaitsFiles}
   where id = ${taskId}
   returning paused_at as "pausedAt"`
