@@ -130,9 +130,12 @@ test('a page of an allowed origin can send every header that the API reads', asy
     .flatMap(({ parameters = [] }) =>
       parameters.flatMap(({ in: where, name }) => (where === 'header' ? name : [])),
     )
-  const code = readdirSync('src/api', { recursive: true, encoding: 'utf8' })
+  const code = ['src/api', 'src/core']
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
+    )
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
-    .map((path) => readFileSync(`src/api/${path}`, 'utf8'))
+    .map((path) => readFileSync(path, 'utf8'))
     .join('\n')
   const read = [...code.matchAll(/headers\['([a-z-]+)'\]|_HEADER = '([a-z-]+)'/g)].map(
     ([, a, b]) => a ?? b ?? '',

@@ -2,9 +2,9 @@
  * The project that the dashboard shows. A user with access to several projects chooses one; the choice is stored in this
  * browser.
  */
+import { PROJECT_HEADER } from '../../src/core/access/project-header.ts'
 
 const STORED_AS = 'belfry.project'
-export const PROJECT_HEADER = 'belfry-project'
 
 /** Returns null if no project was chosen: the server then uses the user's default project. */
 export function chosenProject(): string | null {

@@ -2,7 +2,7 @@
  * Leads to the sign-in page when the session is missing or over. Signing in returns to the same address, where forms still hold
  * unsaved input. The page is reloaded, so that no data of the previous user stays in memory.
  */
-const SIGN_IN_PAGE = '/sign-in'
+import { SIGN_IN_PAGE } from '../../src/core/access/sign-in-page.ts'
 
 let isLeaving = false
 

@@ -2,13 +2,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import { SIGN_IN_PAGE } from '../../src/core/access/sign-in-page.ts'
 import { type Me, meQuery } from '../api/me.ts'
 import { Shell } from './shell.tsx'
 
 const NoRole = lazy(() => import('./no-role.tsx').then(({ NoRole }) => ({ default: NoRole })))
 
 export function Frame() {
-  const isSigningIn = useLocation({ select: ({ pathname }) => pathname === '/sign-in' })
+  const isSigningIn = useLocation({ select: ({ pathname }) => pathname === SIGN_IN_PAGE })
   return isSigningIn ? <Outlet /> : <Inside />
 }
 

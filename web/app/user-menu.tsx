@@ -1,5 +1,6 @@
 /** The signed-in user, their roles, and the ways to sign out. */
 import { ActionIcon, Menu } from '@mantine/core'
+import { SIGN_IN_PAGE } from '../../src/core/access/sign-in-page.ts'
 import '@mantine/core/styles/Menu.css'
 import '@mantine/core/styles/Popover.css'
 import { type Me, signOut, signOutEverywhere } from '../api/me.ts'
@@ -43,7 +44,7 @@ export function UserMenu({ me }: { readonly me: Me }) {
 export async function leave(how: () => Promise<unknown>): Promise<void> {
   try {
     await how()
-    window.location.assign('/sign-in')
+    window.location.assign(SIGN_IN_PAGE)
   } catch (error) {
     tellFailure(error)
   }

@@ -4,9 +4,9 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { PROJECT_HEADER } from '../../core/access/project-header.ts'
 import { REASON_HEADER } from '../../core/audit-log/reason.ts'
 import type { App } from '../app.ts'
-import { PROJECT_HEADER } from './named-project.ts'
 
 /** How long a browser may cache the response to a preflight request. */
 const MAX_AGE_SECONDS = 600

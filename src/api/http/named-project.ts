@@ -1,14 +1,12 @@
 /** The project that a request is about: the one that it names, or the caller's own. */
 import type { FastifyRequest } from 'fastify'
+import { PROJECT_HEADER } from '../../core/access/project-header.ts'
 import { type Access, OF_ARCHIVED, sees } from '../../core/access/role.ts'
 import { Refusal } from '../../core/errors.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 import type { Principal } from '../../operations/access/principal.ts'
 import type { ProjectBook } from '../../operations/projects/project-book.ts'
 import type { KnownProject } from '../../store/projects/projects.ts'
-
-/** The header by which callers with access to several projects name one. */
-export const PROJECT_HEADER = 'belfry-project'
 
 /** Longer project names are truncated in error messages. */
 const MAX_NAME_CHARACTERS = 100

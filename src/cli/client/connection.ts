@@ -2,9 +2,10 @@
  * Determines the server and the API key of a command. Flags take precedence over environment variables, variables over
  * profiles, and profiles over the default. The key of a profile is sent only to the server of that profile.
  */
+import { DEFAULT_SERVER } from '../../core/values/default-server.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { DEFAULT_PROFILE, type Profile, profileName, readProfiles } from './profiles.ts'
-import { DEFAULT_SERVER, keyFrom, SERVER_VARIABLE, serverUrl } from './server.ts'
+import { keyFrom, SERVER_VARIABLE, serverUrl } from './server.ts'
 
 /** Flags that select the server and the credentials. */
 export interface ConnectionFlags {

@@ -1,7 +1,10 @@
 /** HTTP client of a Belfry server. Every failure, including network errors, is a `CliError`. */
 
 import { readFileSync } from 'node:fs'
+import { PROJECT_HEADER } from '../../core/access/project-header.ts'
+import { REASON_HEADER } from '../../core/audit-log/reason.ts'
 import { CLOCK_DOUBT_MS } from '../../core/values/clock-doubt.ts'
+import { DEFAULT_SERVER } from '../../core/values/default-server.ts'
 import { readUrl } from '../../core/values/read-url.ts'
 import { ConfigError } from '../../runtime/config/config-error.ts'
 import { readSecretFile } from '../../runtime/config/secret-file.ts'
@@ -9,7 +12,6 @@ import { CliError, EXIT } from '../exit.ts'
 import { type HttpAnswer, sendHttp } from './http.ts'
 import { type Problem, RefusedError } from './problem.ts'
 
-export const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 export const SERVER_VARIABLE = 'BELFRY_URL'
 /** Longer than the server takes for any request, so that the server's own timeout comes first. */
 const TIMEOUT_MS = 35_000
@@ -204,14 +206,14 @@ export class Server {
   #credentials(): Record<string, string> {
     return {
       ...(this.#key === null ? {} : { authorization: `Bearer ${this.#key}` }),
-      ...(this.#project === null ? {} : { 'belfry-project': this.#project }),
+      ...(this.#project === null ? {} : { [PROJECT_HEADER]: this.#project }),
     }
   }
 
   /** Header with the reason for a change, as UTF-8 bytes, which the server expects. */
   #whyTo(method: string): Record<string, string> {
     if (this.#reason === null || method === 'GET') return {}
-    return { 'belfry-reason': Buffer.from(this.#reason).toString('latin1') }
+    return { [REASON_HEADER]: Buffer.from(this.#reason).toString('latin1') }
   }
 
   #followClock(answer: HttpAnswer): void {

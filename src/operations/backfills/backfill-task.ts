@@ -37,7 +37,7 @@ import { lockLiving, refuseEnded } from '../tasks/settle.ts'
 import { refuseMissingFiles } from '../tasks/task-files.ts'
 
 /** Number of instants that a preview shows. */
-const INSTANTS_SHOWN = 10
+export const INSTANTS_SHOWN = 10
 
 /** A range of the past to run again. */
 export interface BackfillInput {

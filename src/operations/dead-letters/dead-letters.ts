@@ -2,6 +2,7 @@
 
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import type { Grouping } from '../../core/run/grouping.ts'
 import { instantMs } from '../../core/task/task.ts'
 import { utc } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -9,7 +10,6 @@ import {
   type DeadLetter,
   type DeadLetterFilter,
   type DeadLetterGroup,
-  type Grouping,
   groupDeadLetters,
   lastExamined,
   openDeadLetters,

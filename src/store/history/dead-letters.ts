@@ -3,6 +3,7 @@
  * that did not complete, latest first; settled ones are recorded in a separate table, because history rows are never updated.
  */
 
+import type { Grouping } from '../../core/run/grouping.ts'
 import { list, part, sql } from '../database/sql.ts'
 import type { RunPosition } from './run-search.ts'
 
@@ -75,10 +76,6 @@ export const lastExamined = (query: DeadLettersQuery) => sql<RunPosition>`
   select run_id as id, (extract(epoch from ended_at) * 1000000)::bigint as us from run
   where ${isOnPage(query)}
   order by ended_at desc, run_id desc offset ${query.maxExamined}::integer - 1 limit 1`
-
-/** What dead letters can be grouped by. */
-export const GROUPINGS = ['error', 'task', 'hour'] as const
-export type Grouping = (typeof GROUPINGS)[number]
 
 /** A group of dead letters. */
 export interface DeadLetterGroup {

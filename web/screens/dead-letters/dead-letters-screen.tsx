@@ -3,6 +3,7 @@ import { Button, NativeSelect } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
+import { GROUPINGS, type Grouping } from '../../../src/core/run/grouping.ts'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { groupsQuery } from '../../api/dead-letters.ts'
 import type { LetterFilter } from '../../api/wire.ts'
@@ -18,7 +19,7 @@ import { groupFilter } from './group-filter.ts'
 import { GroupList } from './group-list.tsx'
 import { RedrivePanel } from './redrive-panel.tsx'
 import { Redrives } from './redrives.tsx'
-import { GROUPINGS, type Grouping, type LetterSearch } from './search.ts'
+import type { LetterSearch } from './search.ts'
 
 const route = getRouteApi('/dead-letters')
 const BY_WORDS: Readonly<Record<Grouping, string>> = {

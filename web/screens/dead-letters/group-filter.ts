@@ -1,8 +1,8 @@
 /** The filter that selects the dead letters of a group. */
+import type { Grouping } from '../../../src/core/run/grouping.ts'
 import { HOUR_MS } from '../../../src/core/values/time-units.ts'
 import type { LetterGroup } from '../../api/dead-letters.ts'
 import type { LetterFilter } from '../../api/wire.ts'
-import type { Grouping } from './search.ts'
 
 export function groupFilter(by: Grouping, key: string, around: LetterFilter): LetterFilter {
   switch (by) {

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import type { Grouping } from '../../../src/core/run/grouping.ts'
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { LetterGroup } from '../../api/dead-letters.ts'
 import type { LetterFilter } from '../../api/wire.ts'
@@ -8,7 +9,7 @@ import { Instant } from '../../components/instant.tsx'
 import classes from './dead-letters.module.css'
 import { groupFilter, groupTitle } from './group-filter.ts'
 import { Letters } from './letters.tsx'
-import type { Grouping, LetterPanel } from './search.ts'
+import type { LetterPanel } from './search.ts'
 
 interface GroupListProps {
   readonly groups: readonly LetterGroup[]

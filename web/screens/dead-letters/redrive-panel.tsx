@@ -1,6 +1,7 @@
 /** Redrives dead letters: the server counts them first, then reruns them at a rate. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { Grouping } from '../../../src/core/run/grouping.ts'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
 import type { ChangeOptions } from '../../api/client.ts'
 import { forecastQuery, type LetterGroup, redrive, redrivesQuery } from '../../api/dead-letters.ts'
@@ -11,7 +12,6 @@ import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 import { numberOf } from '../../components/typed.ts'
 import { groupTitle } from './group-filter.ts'
-import type { Grouping } from './search.ts'
 
 const USUAL_RATE = 10
 

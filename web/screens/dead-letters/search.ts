@@ -1,9 +1,7 @@
 /** Filters and open parts of the list of dead letters in the address. */
+import { GROUPINGS, type Grouping } from '../../../src/core/run/grouping.ts'
 import { choiceIn, type RawSearch, type RowSearch, rowIn, textIn } from '../../app/search.ts'
 import { SPANS, type Span } from '../../components/span.ts'
-
-export const GROUPINGS = ['error', 'task', 'hour'] as const
-export type Grouping = (typeof GROUPINGS)[number]
 
 export const LETTER_PANELS = ['redrive', 'dismiss'] as const
 export type LetterPanel = (typeof LETTER_PANELS)[number]

@@ -5,11 +5,9 @@
 import { targetMember } from '../../../src/core/action/action.ts'
 import type { Kind, Setting } from '../../../src/core/task/field-kinds.ts'
 import { FIELD_LIST, membersOf } from '../../../src/core/task/field-list.ts'
+import { DEFAULT_SERVER } from '../../../src/core/values/default-server.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import { shellLines } from '../../components/shell.ts'
-
-/** The default server of the command line. */
-const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 
 type Words = readonly string[]
 type Fields = Readonly<Record<string, unknown>>

@@ -6,6 +6,7 @@ import {
   BACKFILL_STATES,
   MAX_BACKFILL_OCCURRENCES,
 } from '../../../core/policy/backfill.ts'
+import { INSTANTS_SHOWN } from '../../../operations/backfills/backfill-task.ts'
 import { Instant, isInOrder, Rate, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 import { Reason } from '../tasks/schemas.ts'
@@ -34,9 +35,6 @@ export const BackfillTask = z
 export type BackfillTask = z.output<typeof BackfillTask>
 
 const Stored = z.string().meta({ format: 'date-time' })
-
-/** Number of instants that a dry run shows. */
-export const INSTANTS_SHOWN = 10
 
 export const BackfillPreview = z
   .object({

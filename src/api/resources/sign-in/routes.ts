@@ -6,6 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignInFailure } from '../../../core/access/sign-in-failure.ts'
+import { SIGN_IN_PAGE } from '../../../core/access/sign-in-page.ts'
 import { INSTALLATION_ID } from '../../../core/audit-log/audit-entry.ts'
 import { Refusal } from '../../../core/errors.ts'
 import { returnPath } from '../../../core/values/return-path.ts'
@@ -40,7 +41,6 @@ export interface SignInOptions {
 }
 
 const tags = ['sign-in']
-const SIGN_IN_PAGE = '/sign-in'
 /** Maximum time that a person may take at the provider. */
 const STARTED_SECONDS = 900
 
