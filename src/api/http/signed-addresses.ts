@@ -5,6 +5,7 @@ import type { SignedClaims } from '../../core/access/signed-claims.ts'
 import { Refusal } from '../../core/errors.ts'
 import type { Actor, Call } from '../../operations/context.ts'
 import { actorOfKey, type GoodKey } from '../../operations/keys/key-book.ts'
+import { findPerson } from '../../store/access/people.ts'
 import type { AuthenticationOptions } from './authentication.ts'
 import { refuseArchived } from './named-project.ts'
 import { anonymous } from './request.ts'
@@ -33,7 +34,7 @@ export async function signedCall(
   signed: SignedClaims,
   request: FastifyRequest,
   access: Access,
-  { projects, keys }: Pick<AuthenticationOptions, 'projects' | 'keys'>,
+  { facilities, projects, keys }: Pick<AuthenticationOptions, 'facilities' | 'projects' | 'keys'>,
 ): Promise<Call> {
   const key = signed.keyId == null ? null : await keys.findById(signed.keyId)
   if (signed.keyId != null && !key)
@@ -47,15 +48,20 @@ export async function signedCall(
   if (!project)
     throw new Refusal('invalid_signature', 'The address was signed for a project that does not exist.')
   refuseArchived(project, access)
-  const actor = actorOf(signed, key, request)
+  const [person] = signed.personId == null ? [] : await facilities.db.run(findPerson(signed.personId))
+  const actor = actorOf(key, person, request)
   request.signed = signed
   request.caller = { actor, reach: UNLIMITED, projectId: project.id }
   return { projectId: project.id, actor, grant: NOTHING, reach: UNLIMITED }
 }
 
 /** An address that names neither a key nor a person was signed on an open server, or for a person by an older node. */
-function actorOf({ person }: SignedClaims, key: GoodKey | null, request: FastifyRequest): Actor {
+function actorOf(
+  key: GoodKey | null,
+  person: { readonly id: string; readonly name: string } | undefined,
+  request: FastifyRequest,
+): Actor {
   const address = request.ip ?? null
   if (key) return actorOfKey(key, address)
-  return person ? { kind: 'person', ...person, address } : anonymous(request)
+  return person ? { kind: 'person', id: person.id, name: person.name, address } : anonymous(request)
 }

@@ -29,9 +29,9 @@ export async function uploadPath(
   expiresAt: number,
 ): Promise<string> {
   const keyId = actor.kind === 'key' ? actor.id : null
-  const person = actor.kind === 'person' ? { id: actor.id, name: actor.name } : null
+  const personId = actor.kind === 'person' ? actor.id : null
   const isOpen = actor.kind === 'anonymous'
-  const claims = { subject: id, projectId, keyId, person, isOpen }
+  const claims = { subject: id, projectId, keyId, personId, isOpen }
   return pathOf(id, await addresses.sign(UPLOAD, claims, expiresAt))
 }
 
