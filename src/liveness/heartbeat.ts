@@ -69,10 +69,16 @@ export class Heartbeat implements Service {
 
   /** Resolves with the first heartbeat. */
   #startThread(): Promise<void> {
-    const { databaseUrl: url, everyMs, node, log } = this.#options
+    const { databaseUrl: url, everyMs, leaseMs, node, log } = this.#options
     const { text, values } = beat(node.id)
     const thread = new Thread(new URL('./beat-thread.js', import.meta.url), {
-      workerData: { url, everyMs, lastBeat: this.#lastBeat, statement: { text, values: [...values] } },
+      workerData: {
+        url,
+        everyMs,
+        leaseMs,
+        lastBeat: this.#lastBeat,
+        statement: { text, values: [...values] },
+      },
     })
     thread.unref()
     this.#thread = thread

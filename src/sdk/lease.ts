@@ -97,14 +97,14 @@ export class Lease {
 
   #startThread(): void {
     if (this.#isEnded) return
-    const { servers, ca, token, everyMs, maxRuns } = this.#options
+    const { servers, ca, token, everyMs, leaseMs, maxRuns } = this.#options
     const runs = [...this.#leased.values()]
     let why = 'it stopped unexpectedly'
     this.#beatAtStart = this.#heardAt
     try {
       this.#thread = new Thread(BEAT_THREAD, {
         eval: true,
-        workerData: { servers, ca, token, everyMs, maxRuns, runs, lastBeat: this.#lastBeat },
+        workerData: { servers, ca, token, everyMs, leaseMs, maxRuns, runs, lastBeat: this.#lastBeat },
       })
     } catch (error) {
       this.#restart(error instanceof Error ? error.message : String(error))
