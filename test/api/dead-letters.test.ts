@@ -104,7 +104,9 @@ test('dismissed dead letters leave the list and stay in history', async () => {
   const some = await dismiss({ filter: { taskId, fingerprint } })
   const again = await dismiss({ filter: { taskId } })
 
-  expect([asked, one, some, again]).toEqual([2, 1, 2, 0].map((count) => ({ count, isComplete: true })))
+  expect([asked, one, some, again]).toEqual(
+    [2, 1, 2, 0].map((count) => ({ count, isComplete: true, nextCursor: null })),
+  )
   expect(await list(`taskId=${taskId}`)).toEqual({ items: [], nextCursor: null })
   expect((await node.request('GET', `/v1/runs/${ids[0]}`)).body.state).toBe('permanently_failed')
 })

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -349,6 +350,20 @@ test('a dry run of a rerun says which dead letters cannot be rerun', async () =>
 
   expect(dry.stdout).toBe('0 dead letters would be rerun; 1 cannot be rerun because its task has ended\n')
   expect(dismissed.stdout).toBe('✓ 1 dead letter dismissed\n')
+})
+
+test('dead letters that take several requests are counted and dismissed by one command', async () => {
+  const { id } = await create({ name: 'many failures', action: { type: 'sleep', duration: '1s' } })
+  await database.db.run(sql`
+    insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, version, ordinal, attempt, kind, state, outcome)
+    select gen_random_uuid(), ${id}, ${DEFAULT_PROJECT_ID}, now(), now(), now(), 1, 1, 1, 'occurrence', 'permanently_failed', 'failed'
+    from generate_series(1, 20500)`)
+
+  const dry = await belfry('dead-letter', 'dismiss', '--task', id, '--dry-run')
+  const dismissed = await belfry('dead-letter', 'dismiss', '--task', id, '--yes')
+
+  expect(dry.stdout).toBe('20500 dead letters would be dismissed\n')
+  expect(dismissed.stdout).toBe('✓ 20500 dead letters dismissed\n')
 })
 
 test('a subscription is created, delivers events, and is removed', async () => {

@@ -54,13 +54,15 @@ export const redrive = (filter: LetterFilter, rate: number, options?: ChangeOpti
 
 export const cancelRedrive = (id: string): Promise<Redrive> => post(`/v1/dead-letters/redrives/${id}/cancel`)
 
-/** Dismisses all that match; each request dismisses one batch and reports whether more remain. */
+/** Dismisses all that match; each request dismisses some, perhaps none, and reports where to continue. */
 export async function dismiss(filter: LetterFilter, options?: ChangeOptions): Promise<number> {
   let count = 0
+  let cursor: string | undefined
   for (;;) {
-    const done = await post<Dismissed>('/v1/dead-letters/dismiss', { filter }, options)
+    const done = await post<Dismissed>('/v1/dead-letters/dismiss', { filter, cursor }, options)
     count += done.count
-    if (done.isComplete || done.count === 0) return count
+    if (!done.nextCursor) return count
+    cursor = done.nextCursor
   }
 }
 

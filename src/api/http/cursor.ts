@@ -8,10 +8,11 @@ type Position = readonly (string | number)[]
 export const encodeCursor = (position: Position): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url')
 
-/** Decodes a cursor; throws if it does not have the expected shape. */
+/** Decodes a cursor, which `pointer` refers to; throws if it does not have the expected shape. */
 export function decodeCursor<T extends Position>(
   text: string | undefined,
   isPosition: (value: unknown) => value is T,
+  pointer = '?cursor',
 ): T | undefined {
   if (text === undefined) return undefined
   try {
@@ -22,7 +23,7 @@ export function decodeCursor<T extends Position>(
   }
   throw invalidInput([
     {
-      pointer: '?cursor',
+      pointer,
       detail: 'is not a valid cursor; pass the nextCursor of the previous page unchanged',
     },
   ])

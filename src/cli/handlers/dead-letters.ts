@@ -17,6 +17,7 @@ import { instantAgo } from '../client/instant-flag.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit } from '../client/pages.ts'
 import { counted, cut, table } from '../client/printed.ts'
+import { ProgressLine } from '../client/progress-line.ts'
 import { namingAll } from '../client/refusal.ts'
 import { queryOf, type Server } from '../client/server.ts'
 import { untilEnded } from '../client/until-ended.ts'
@@ -108,13 +109,33 @@ export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {
     )
   const { dryRun } = flags
   const dismissed = await namingAll('belfry dead-letter dismiss --help', () =>
-    server.post<z.output<typeof Dismissed>>('/v1/dead-letters/dismiss', { filter, dryRun }),
+    dismissAll(server, { filter, dryRun }),
   )
   give(dismissed, flags, () => {
     const [mark, words] = dryRun ? ['', 'would be dismissed'] : [`${c.green('✓')} `, 'dismissed']
     const more = dismissed.isComplete ? '' : '; there may be more, so repeat the command'
     return `${mark}${counted(dismissed.count, 'dead letter')} ${words}${more}\n`
   })
+}
+
+/** Repeats the request until all are dismissed or counted. An older server does not report where to continue. */
+async function dismissAll(server: Server, body: object): Promise<z.output<typeof Dismissed>> {
+  const line = new ProgressLine()
+  let count = 0
+  let cursor: string | undefined
+  for (;;) {
+    const done = await server.post<z.output<typeof Dismissed>>('/v1/dead-letters/dismiss', {
+      ...body,
+      cursor,
+    })
+    count += done.count
+    if (!done.nextCursor) {
+      line.end()
+      return { ...done, count }
+    }
+    cursor = done.nextCursor
+    line.show(`${counted(count, 'dead letter')} so far`)
+  }
 }
 
 async function letterFilter(server: Server, flags: RedriveFlags): Promise<DeadLetterFilter> {

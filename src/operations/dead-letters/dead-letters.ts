@@ -1,10 +1,9 @@
-/** Dead letters: finds, groups and dismisses runs that failed and will not be retried, and starts redrives of them. */
+/** Dead letters: finds and groups runs that failed and will not be retried, and starts redrives of them. */
 
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { Grouping } from '../../core/run/grouping.ts'
 import { instantMs } from '../../core/task/task.ts'
-import { utc } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import {
   type DeadLetter,
@@ -13,7 +12,6 @@ import {
   groupDeadLetters,
   lastExamined,
   openDeadLetters,
-  settleDeadLetters,
 } from '../../store/history/dead-letters.ts'
 import { cancelRedrive, findRedrives, insertRedrive, type RedriveRow } from '../../store/history/redrives.ts'
 import { NO_ID, type RunPosition, runsById } from '../../store/history/run-search.ts'
@@ -22,12 +20,10 @@ import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
 /** Maximum number of failed runs that one query examines; those among them that were settled are skipped. */
-const MAX_EXAMINED = 2_000
+export const MAX_EXAMINED = 2_000
 const MAX_LOOKS = 10
 /** Groups are computed from the latest failed runs, at most this many. */
 export const MAX_GROUPED = 50_000
-/** Maximum number of dead letters that one request dismisses. */
-const MAX_DISMISSED = 20_000
 /** Maximum number of dead letters that a forecast counts. */
 export const MAX_FORECAST = 10_000
 const RATE = 10
@@ -118,63 +114,19 @@ export async function listGroups(
 }
 
 /** Counts the matching dead letters, up to a bound. */
-export async function forecastRedrive({ db, projectId }: Context, filter: DeadLetterFilter) {
-  const { letters, next } = await db.snapshot(
-    (tx) => findLetters(tx, { projectId, filter, before: newest(), limit: MAX_FORECAST }),
-    { inOrder: true },
-  )
+export async function forecastRedrive(context: Context, filter: DeadLetterFilter) {
+  const { letters, next } = await countLetters(context, filter, newest())
   const endedTasks = letters.filter(({ isLiving }) => !isLiving).length
   return { count: letters.length, endedTasks, isComplete: next === null }
 }
 
-/** Dismisses the matching dead letters, up to the maximum per request. History does not change. */
-export async function dismissLetters(
-  context: Context,
-  { filter, dryRun = false }: { filter: DeadLetterFilter; dryRun?: boolean | undefined },
-): Promise<{ count: number; isComplete: boolean }> {
-  if (dryRun) {
-    const { count, isComplete } = await forecastRedrive(context, filter)
-    return { count, isComplete }
-  }
-  const { db, projectId } = context
-  let before: RunPosition | null = newest()
-  let count = 0
-  while (before !== null && count < MAX_DISMISSED) {
-    const from: RunPosition = before
-    const { letters, next }: FoundLetters = await db.snapshot(
-      (tx) => findLetters(tx, { projectId, filter, before: from, limit: MAX_EXAMINED }),
-      { inOrder: true },
-    )
-    if (letters.length > 0) count += await dismiss(context, letters, filter)
-    before = next
-  }
-  return { count, isComplete: before === null }
-}
-
-/** Dismisses one batch of a request, all or none, and returns how many of them were not settled yet. */
-function dismiss(
-  context: Context,
-  letters: readonly DeadLetter[],
+/** Returns the matching dead letters after a position, up to the bound of a forecast. */
+export const countLetters = (
+  { db, projectId }: Context,
   filter: DeadLetterFilter,
-): Promise<number> {
-  return context.db.transaction(async (tx) => {
-    const { length: count } = await tx.run(settleDeadLetters({ letters, how: 'dismissed' }))
-    if (count > 0)
-      await recordChange(tx, context, {
-        action: 'dead_letter.dismiss',
-        subject: { kind: 'dead_letter', id: null },
-        after: { dismissed: count, filter: shownFilter(filter) },
-      })
-    return count
-  })
-}
-
-/** Returns the filter in the form that the API accepts. */
-const shownFilter = ({ from, to, ...filter }: DeadLetterFilter) => ({
-  ...filter,
-  ...(from === undefined ? {} : { from: utc(from) }),
-  ...(to === undefined ? {} : { to: utc(to) }),
-})
+  before: RunPosition,
+): Promise<FoundLetters> =>
+  db.snapshot((tx) => findLetters(tx, { projectId, filter, before, limit: MAX_FORECAST }), { inOrder: true })
 
 /** Starts a redrive of the matching dead letters. Runs that fail from now on are not included. */
 export async function beginRedrive(

@@ -5,7 +5,6 @@ import { isUuid } from '../../../core/ids.ts'
 import { utc } from '../../../core/values/utc.ts'
 import {
   beginRedrive,
-  dismissLetters,
   endRedrive,
   filterOf,
   forecastRedrive,
@@ -14,9 +13,11 @@ import {
   listGroups,
   newest,
 } from '../../../operations/dead-letters/dead-letters.ts'
+import { dismissLetters } from '../../../operations/dead-letters/dismiss.ts'
 import { NoBody, Uuid } from '../../../operations/validation/values.ts'
 import type { DeadLetterFilter as StoredFilter } from '../../../store/history/dead-letters.ts'
 import { findRedrives, type RedriveRow } from '../../../store/history/redrives.ts'
+import type { RunPosition } from '../../../store/history/run-search.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, encodeCursor, isInstant, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
@@ -62,6 +63,8 @@ const dismiss = {
   operationId: 'dismissDeadLetters',
   tags,
   summary: 'Dismiss dead letters; the runs stay in history',
+  description:
+    'A request examines a bounded number of failed runs and may dismiss none of them. While `nextCursor` is not null, send the same filter again with it as `cursor`.',
   body: DismissDeadLetters,
   response: { 200: Dismissed, ...problems(413, 415) },
 }
@@ -103,16 +106,14 @@ const cancel = {
 
 export function deadLetterRoutes(app: App): void {
   app.get('/v1/dead-letters', { schema: list, config: { access: 'read' } }, async ({ query, context }) => {
-    const [us, id] = decodeCursor(query.cursor, isPosition) ?? []
-    const before = us === undefined || id === undefined ? newest() : { us, id }
     const { rows, next } = await listDeadLetters(context, {
       filter: filterOf(query),
-      before,
+      before: positionOf(decodeCursor(query.cursor, isPosition)),
       limit: query.limit,
     })
     return {
       items: rows.map((row) => ({ ...presentRun(row), fingerprint: row.fingerprint })),
-      nextCursor: next && encodeCursor([next.us, next.id]),
+      nextCursor: cursorOf(next),
     }
   })
 
@@ -137,8 +138,14 @@ export function deadLetterRoutes(app: App): void {
   app.post(
     '/v1/dead-letters/dismiss',
     { schema: dismiss, config: { access: 'operate' } },
-    async ({ body, context }) =>
-      dismissLetters(context, { filter: filterOf(body.filter), dryRun: body.dryRun }),
+    async ({ body, context }) => {
+      const { count, next } = await dismissLetters(context, {
+        filter: filterOf(body.filter),
+        before: positionOf(decodeCursor(body.cursor, isPosition, '/cursor')),
+        dryRun: body.dryRun,
+      })
+      return { count, isComplete: next === null, nextCursor: cursorOf(next) }
+    },
   )
 
   app.post(
@@ -175,6 +182,11 @@ export function deadLetterRoutes(app: App): void {
     async ({ params, context }) => present(await endRedrive(context, params.id)),
   )
 }
+
+const positionOf = (position: readonly [us: number, id: string] | undefined): RunPosition =>
+  position ? { us: position[0], id: position[1] } : newest()
+
+const cursorOf = (next: RunPosition | null): string | null => next && encodeCursor([next.us, next.id])
 
 const isPosition = (value: unknown): value is readonly [us: number, id: string] =>
   Array.isArray(value) &&

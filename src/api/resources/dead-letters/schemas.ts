@@ -84,13 +84,18 @@ export const DeadLetterGroups = z
   .meta({ id: 'DeadLetterGroups' })
 
 export const DismissDeadLetters = z
-  .strictObject({ filter: DeadLetterFilter, dryRun: z.boolean().optional() })
+  .strictObject({
+    filter: DeadLetterFilter,
+    dryRun: z.boolean().optional(),
+    cursor: Cursor.describe('`nextCursor` of the previous response, to continue there.'),
+  })
   .meta({ id: 'DismissDeadLetters' })
 
 export const Dismissed = z
   .object({
     count: z.int().describe('Number of runs that were dismissed, or would be.'),
-    isComplete: z.boolean().describe('False if more runs may match; repeat the request.'),
+    isComplete: z.boolean().describe('False if more runs may match; repeat the request with `nextCursor`.'),
+    nextCursor: z.string().nullable().describe('Null if `isComplete`.'),
   })
   .meta({ id: 'Dismissed' })
 
