@@ -145,7 +145,7 @@ test('a file that an edit has removed from a task stays while a run of the versi
   const { taskId, runId } = await aTask()
   await use(file, taskId, 1)
   await db.run(replaceFileUses(projectId, { taskId, fileIds: [], version: 2 }))
-  const users = () => db.run(tasksUsingFile({ fileId: file, limit: 10 }))
+  const users = async () => (await db.run(tasksUsingFile({ projectId, fileId: file, limit: 10 })))[0]?.users
 
   const during = [await users(), await unused.runOnce(), await left()]
   await db.run(sql`update agenda set version = 2 where run_id = ${runId}`)

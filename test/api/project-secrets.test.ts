@@ -1,6 +1,8 @@
 /** Secrets of a project: written and never read, and which tasks use them. */
 import { expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { MAX_EXAMINED_USES } from '../../src/store/tasks/living-users.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp, storedIn } from './test-app.ts'
 
@@ -90,17 +92,17 @@ test('a secret lists the tasks that use it, also after edits, rollbacks and dele
   ).body
   const other = bulk.items[0].id
 
-  expect(await usersOf('IN_URL')).toEqual([id, other])
-  expect(await usersOf('IN_BODY')).toEqual([id, other])
+  expect(await usersOf('IN_URL')).toEqual([other, id])
+  expect(await usersOf('IN_BODY')).toEqual([other, id])
   const refused = await send('DELETE', '/v1/secrets/IN_URL')
-  expect(refused).toMatchObject({ status: 409, body: { code: 'secret_in_use', taskIds: [id, other] } })
+  expect(refused).toMatchObject({ status: 409, body: { code: 'secret_in_use', taskIds: [other, id] } })
   expect(refused.body.detail).toContain('the user')
   await send('PATCH', `/v1/tasks/${id}`, {
     action: { type: 'ping', url: 'https://example.com/{{secret.IN_URL}}' },
   })
   expect(await usersOf('IN_BODY')).toEqual([other])
   await send('POST', `/v1/tasks/${id}/rollback`, { version: 1 })
-  expect(await usersOf('IN_BODY')).toEqual([id, other])
+  expect(await usersOf('IN_BODY')).toEqual([other, id])
   await send('PUT', '/v1/tasks/by-key/user', {
     action: { type: 'sleep', duration: '0s' },
     schedule: { type: 'manual' },
@@ -154,4 +156,25 @@ test('secrets cannot be stored while a node of an older release is alive, and no
   expect(stored.status).toBe(201)
   const [row] = await db.run(sql<{ oldest: number }>`select oldest_migration as oldest from compatibility`)
   expect(row?.oldest).toBeGreaterThanOrEqual(51)
+})
+
+test('a secret is only deleted by force if too many tasks have used it to find those that still do', async () => {
+  await send('PUT', '/v1/secrets/OFTEN_USED', { value: VALUE })
+  await db.run(sql`
+    insert into task (id, project_id, action_type, definition)
+    select ('01a00000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, ${DEFAULT_PROJECT_ID}, 'sleep',
+           case n % 2 when 1 then '{"schedule":{"type":"manual"}}'::json else '{"schedule":{"type":"once"}}' end
+    from generate_series(0, 2 * ${MAX_EXAMINED_USES}::integer + 1) n`)
+  await db.run(sql`
+    insert into secret_use (project_id, name, task_id)
+    select project_id, 'OFTEN_USED', id from task where definition -> 'schedule' ->> 'type' = 'once' and definition ->> 'action' is null`)
+
+  const shown = await send('GET', '/v1/secrets/OFTEN_USED')
+  const refused = await send('DELETE', '/v1/secrets/OFTEN_USED')
+  const forced = await send('DELETE', '/v1/secrets/OFTEN_USED?force=true')
+
+  expect(shown.body).toMatchObject({ usedBy: [], hasMoreUsers: true })
+  expect(refused).toMatchObject({ status: 409, body: { code: 'secret_in_use', taskIds: [] } })
+  expect(refused.body.detail).toContain('Too many tasks have used the secret OFTEN_USED')
+  expect(forced.status).toBe(204)
 })

@@ -70,7 +70,7 @@ export async function showFile(ref: string, flags: ClientFlags): Promise<void> {
   const now = server.now()
   give(file, flags, () => {
     const users = file.usedBy.map((task) => `${task.id}  ${printable(task.name ?? task.key ?? '')}`.trimEnd())
-    const more = file.hasMoreUsers ? ['and others'] : []
+    const more = file.hasMoreUsers ? ['and possibly others'] : []
     return facts([
       ['name', printable(file.name)],
       ['id', file.id],

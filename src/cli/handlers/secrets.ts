@@ -63,7 +63,7 @@ export async function showSecret(name: string, flags: ClientFlags): Promise<void
   const now = server.now()
   give(secret, flags, () => {
     const users = secret.usedBy.map((task) => `${task.id}  ${printable(task.name ?? task.key ?? '')}`)
-    const more = secret.hasMoreUsers ? ['and others'] : []
+    const more = secret.hasMoreUsers ? ['and possibly others'] : []
     const mail = secret.isInMail ? ['mail settings of the project'] : []
     return facts([
       ['name', secret.name],

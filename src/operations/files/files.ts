@@ -12,15 +12,18 @@ import {
   listFiles,
   lockFile,
 } from '../../store/files/files.ts'
-import { type FileUser, tasksUsingFile } from '../../store/files/uses.ts'
+import { tasksUsingFile } from '../../store/files/uses.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
+import {
+  type ListedUsers,
+  listUsers,
+  USERS_TO_LIST,
+  USERS_TO_NAME,
+  type UsersInTheWay,
+  usersInTheWay,
+} from '../tasks/task-users.ts'
 import { UPLOAD_HOURS, uploadPath } from './addresses.ts'
-
-/** Maximum number of tasks that are listed as users of a file. */
-const MAX_USERS = 100
-/** Maximum number of tasks that an error message names. */
-const MAX_NAMED = 5
 
 /** What the creator of a file specifies. */
 export interface WantedFile {
@@ -90,17 +93,16 @@ export async function findFile(
 }
 
 /** A file, and the tasks that use it. */
-export interface FileInUse {
+export interface FileInUse extends ListedUsers {
   readonly file: FileRow
-  readonly usedBy: readonly FileUser[]
-  /** Whether more tasks use the file than are listed. */
-  readonly hasMoreUsers: boolean
 }
 
 export async function getFile(context: Context, id: string): Promise<FileInUse> {
   const file = await findFile(context, id)
-  const users = await context.db.run(tasksUsingFile({ fileId: id, limit: MAX_USERS + 1 }))
-  return { file, usedBy: users.slice(0, MAX_USERS), hasMoreUsers: users.length > MAX_USERS }
+  const { db, projectId } = context
+  const users = tasksUsingFile({ projectId, fileId: id, limit: USERS_TO_LIST })
+  const [found] = await db.snapshot((tx) => tx.run(users), { inOrder: true })
+  return { file, ...listUsers(found) }
 }
 
 export const readFiles = (
@@ -114,8 +116,9 @@ export async function removeFile(context: Context, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const [file] = await tx.run(lockFile({ projectId, id }))
     if (!file) return unknown(id)
-    const users = await tx.run(tasksUsingFile({ fileId: id, limit: MAX_NAMED + 1 }))
-    if (users.length > 0) throw inUse(file, users)
+    const [found] = await tx.run(tasksUsingFile({ projectId, fileId: id, limit: USERS_TO_NAME }))
+    const users = usersInTheWay(`the file ${file.name}`, found)
+    if (users) throw inUse(users)
     await tx.run(deleteFile({ projectId, id }))
     await releaseContents(tx, file.contentId === null ? [] : [file.contentId])
     const before = { name: file.name, size: file.size, sha256: file.sha256, state: stateOf(file) }
@@ -130,15 +133,10 @@ export async function releaseContents(tx: Queryable, ids: readonly string[]): Pr
   await tx.run(dropContents(ids))
 }
 
-function inUse({ name }: FileRow, users: readonly FileUser[]): Refusal {
-  const named = users.slice(0, MAX_NAMED).map((task) => task.name ?? task.key ?? task.id)
-  const more = users.length > MAX_NAMED ? ' and others' : ''
-  return new Refusal(
-    'file_in_use',
-    `Tasks use the file ${name}: ${named.join(', ')}${more}. Change or delete them first.`,
-    { extra: { taskIds: users.slice(0, MAX_NAMED).map(({ id }) => id) } },
-  )
-}
+const inUse = ({ reason, taskIds }: UsersInTheWay): Refusal =>
+  new Refusal('file_in_use', `${reason} Change or delete the tasks that use it first.`, {
+    extra: { taskIds },
+  })
 
 export function unknown(id: string): never {
   throw new Refusal('not_found', `File ${id} does not exist.`)

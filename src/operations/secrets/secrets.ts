@@ -13,18 +13,21 @@ import {
   listSecrets,
   lockSecret,
   nextSecretVersion,
+  type SecretKey,
   type SecretRow,
-  type SecretUser,
-  tasksUsing,
 } from '../../store/secrets/secrets.ts'
+import { tasksUsing } from '../../store/secrets/uses.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
+import {
+  type ListedUsers,
+  listUsers,
+  USERS_TO_LIST,
+  USERS_TO_NAME,
+  usersInTheWay,
+} from '../tasks/task-users.ts'
 
 export const MAX_SECRETS = 1_000
-/** Maximum number of tasks that are listed as users of a secret. */
-const MAX_USERS = 100
-/** Maximum number of tasks that an error message names. */
-const MAX_NAMED = 5
 
 /** A secret that was written. */
 export interface WrittenSecret extends SecretRow {
@@ -80,20 +83,18 @@ export const readAllSecrets = (
 ): Promise<SecretRow[]> => db.run(listSecrets({ projectId, ...page }))
 
 /** A secret, and what refers to it. */
-export interface SecretInUse extends SecretRow {
+export interface SecretInUse extends SecretRow, ListedUsers {
   /** Whether the mail settings of the project refer to it. */
   readonly isInMail: boolean
-  readonly usedBy: readonly SecretUser[]
-  /** Whether more tasks refer to it than are listed. */
-  readonly hasMoreUsers: boolean
 }
 
 export async function getSecret({ db, projectId }: Context, name: string): Promise<SecretInUse> {
   const [row] = await db.run(findSecret({ projectId, name }))
   if (!row) return unknown(name)
-  const users = await db.run(tasksUsing({ projectId, name, limit: MAX_USERS + 1 }))
+  const users = tasksUsing({ projectId, name, limit: USERS_TO_LIST })
+  const [found] = await db.snapshot((tx) => tx.run(users), { inOrder: true })
   const isInMail = await isUsedByMail(db, projectId, name)
-  return { ...row, isInMail, usedBy: users.slice(0, MAX_USERS), hasMoreUsers: users.length > MAX_USERS }
+  return { ...row, isInMail, ...listUsers(found) }
 }
 
 async function isUsedByMail(db: Queryable, projectId: string, name: string): Promise<boolean> {
@@ -111,9 +112,7 @@ export async function removeSecret(
   await db.transaction(async (tx) => {
     const [row] = await tx.run(lockSecret({ projectId, name }))
     if (!row) return unknown(name)
-    const users = isForced ? [] : await tx.run(tasksUsing({ projectId, name, limit: MAX_NAMED + 1 }))
-    const isInMail = !isForced && (await isUsedByMail(tx, projectId, name))
-    if (users.length > 0 || isInMail) throw inUse(name, users, isInMail)
+    if (!isForced) await refuseIfUsed(tx, { projectId, name })
     await tx.run(deleteSecret({ projectId, name }))
     const before = { version: row.version }
     await recordChange(tx, context, { action: 'secret.delete', subject: secretSubject(name), before })
@@ -124,17 +123,19 @@ export async function removeSecret(
 /** Returns the subject of audit log entries about a secret. */
 export const secretSubject = (name: string) => ({ kind: 'secret', id: name, name }) as const
 
-function inUse(name: string, users: readonly SecretUser[], isInMail: boolean): Refusal {
-  const named = users.slice(0, MAX_NAMED).map((task) => `${task.name ?? task.key ?? task.id}`)
-  const more = users.length > MAX_NAMED ? ' and others' : ''
+async function refuseIfUsed(tx: Queryable, { projectId, name }: SecretKey): Promise<void> {
+  const [found] = await tx.run(tasksUsing({ projectId, name, limit: USERS_TO_NAME }))
+  const users = usersInTheWay(`the secret ${name}`, found)
+  const isInMail = await isUsedByMail(tx, projectId, name)
+  if (!users && !isInMail) return
   const who = [
     ...(isInMail ? [`The mail settings of the project use the secret ${name}.`] : []),
-    ...(users.length > 0 ? [`Tasks use the secret ${name}: ${named.join(', ')}${more}.`] : []),
+    ...(users ? [users.reason] : []),
   ]
-  return new Refusal(
+  throw new Refusal(
     'secret_in_use',
-    `${who.join(' ')} Change them first, or delete it anyway with force=true; runs that need it then fail.`,
-    { extra: { taskIds: users.slice(0, MAX_NAMED).map(({ id }) => id) } },
+    `${who.join(' ')} Change what uses it first, or delete it anyway with force=true; runs that need it then fail.`,
+    { extra: { taskIds: users?.taskIds ?? [] } },
   )
 }
 

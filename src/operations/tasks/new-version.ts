@@ -2,7 +2,7 @@
 import { fileIdsOf } from '../../core/action/action-files.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { replaceFileUses } from '../../store/files/uses.ts'
-import { replaceSecretUses } from '../../store/secrets/secrets.ts'
+import { replaceSecretUses } from '../../store/secrets/uses.ts'
 import type { LockedTask } from '../../store/tasks/locked-task.ts'
 import { type RedefinedTask, replaceDefinition } from '../../store/tasks/redefinition.ts'
 import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'

@@ -1,7 +1,7 @@
 import { laneOf } from '../../core/run/lane.ts'
 import { tokenlessDefinition } from '../../core/secret/slack-address.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import { replaceSecretUses } from '../../store/secrets/secrets.ts'
+import { replaceSecretUses } from '../../store/secrets/uses.ts'
 import { holdTask, moveToLane, plainVersions } from '../../store/tasks/plain-addresses.ts'
 import { rewriteVersions } from '../../store/tasks/rewrite-versions.ts'
 import type { Context } from '../context.ts'

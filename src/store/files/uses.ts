@@ -3,6 +3,7 @@
  * the file. A task that has ended no longer needs it.
  */
 import { list, part, sql } from '../database/sql.ts'
+import { livingUsers } from '../tasks/living-users.ts'
 
 /** A task, and the files that it refers to. */
 export interface FileUse {
@@ -37,13 +38,6 @@ export const replaceFileUses = (
   select file_id, ${taskId}, ${projectId} from unnest(${list(fileIds, (id) => id)}::uuid[]) as u(file_id)
   on conflict (file_id, task_id) do update set until_version = null`
 
-/** A task that uses a file. */
-export interface FileUser {
-  readonly id: string
-  readonly name: string | null
-  readonly key: string | null
-}
-
 /**
  * Whether a use counts: the task may still run, because it is neither deleted, cancelled nor finished, or a run of a version
  * that refers to the file is live. A task whose file was never uploaded waits for it. `f`, `u` and `t` are the file, the use
@@ -54,10 +48,31 @@ const counts = part`(
     or (u.until_version is null and t.deleted_at is null and t.cancelled_at is null
         and (f.ready_at is null or t.paused_at is not null or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual')))`
 
-export const tasksUsingFile = ({ fileId, limit }: { fileId: string; limit: number }) => sql<FileUser>`
-  select t.id, t.name, t.key from file_use u join file f on f.id = u.file_id join task t on t.id = u.task_id
-  where u.file_id = ${fileId} and ${counts}
-  order by u.task_id limit ${limit}`
+/** Returns tasks that use a file and may still run. Any task may be one that waits for the upload of the file. */
+export const tasksUsingFile = ({
+  projectId,
+  fileId,
+  limit,
+}: {
+  projectId: string
+  fileId: string
+  limit: number
+}) =>
+  livingUsers({
+    projectId,
+    // In the order of the primary key: along the index by task, uses of all other files might be examined.
+    latestUse: part`
+      select task_id from (
+        select file_id, task_id from file_use
+        where (file_id, task_id) <= (${fileId}::uuid, w.alive) and (file_id, task_id) < (${fileId}::uuid, w.task_id)
+        order by file_id desc, task_id desc limit 1
+      ) latest where file_id = ${fileId}::uuid`,
+    isAnyAlive: part`(select ready_at is null from file where id = ${fileId}::uuid)`,
+    user: part`
+      select t.id, t.name, t.key from file_use u join file f on f.id = u.file_id join task t on t.id = u.task_id
+      where u.file_id = ${fileId}::uuid and u.task_id = w.task_id and ${counts}`,
+    limit,
+  })
 
 /** Locks files that have not been used for a long time, either the ready ones or those waiting for their upload. */
 export const lockUnusedFiles = ({

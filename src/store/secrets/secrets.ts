@@ -1,4 +1,4 @@
-/** Secrets of projects: their names, their encrypted values, and the tasks that refer to them. */
+/** Secrets of projects: their names and their encrypted values. */
 import { list, part, sql } from '../database/sql.ts'
 
 /** A secret as users see it. */
@@ -115,52 +115,6 @@ export const deleteSecret = ({ projectId, name }: SecretKey) => sql`
   )
   update secret_version set replaced_at = now()
   where project_id = ${projectId} and name = ${name} and replaced_at is null`
-
-/** A task that refers to a secret. */
-export interface SecretUser {
-  readonly id: string
-  readonly name: string | null
-  readonly key: string | null
-}
-
-/** Returns tasks that refer to a secret and may still run: neither deleted, cancelled nor finished. */
-export const tasksUsing = ({
-  projectId,
-  name,
-  limit,
-}: SecretKey & { readonly limit: number }) => sql<SecretUser>`
-  select t.id, t.name, t.key
-  from secret_use u join task t on t.id = u.task_id
-  where u.project_id = ${projectId} and u.name = ${name} and t.deleted_at is null and t.cancelled_at is null
-    and (t.paused_at is not null or exists (select from agenda where task_id = t.id)
-         or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual')
-  order by u.task_id limit ${limit}`
-
-/** A task, and the secrets that it refers to. */
-export interface SecretUse {
-  readonly taskId: string
-  readonly names: readonly string[]
-}
-
-/** `used`: the secret uses of the tasks to be inserted. */
-export const secretUses = (projectId: string, uses: readonly SecretUse[]) => part`used as (
-      insert into secret_use (project_id, name, task_id)
-      select ${projectId}::uuid, name, task_id
-      from unnest(${list(pairsOf(uses), ([name]) => name)}::text[], ${list(pairsOf(uses), ([, taskId]) => taskId)}::uuid[]) as u(name, task_id)
-      where exists (select from input)
-    )`
-
-const pairsOf = (uses: readonly SecretUse[]): (readonly [string, string])[] =>
-  uses.flatMap(({ taskId, names }) => names.map((name) => [name, taskId] as const))
-
-/** Replaces the secrets that a task refers to; an empty list removes them all. */
-export const replaceSecretUses = (projectId: string, { taskId, names }: SecretUse) => sql`
-  with gone as (
-    delete from secret_use where task_id = ${taskId} and not (name = any(${list(names, (name) => name)}::text[]))
-  )
-  insert into secret_use (project_id, name, task_id)
-  select ${projectId}, name, ${taskId} from unnest(${list(names, (name) => name)}::text[]) as u(name)
-  on conflict do nothing`
 
 /** Returns the current encrypted values of the given secrets; those that do not exist are left out. */
 export const readSecrets = (projectId: string, names: readonly string[]) => sql<StoredVersion>`

@@ -4,7 +4,7 @@ import type { TaskDefinition } from '../../core/task/task.ts'
 import { type EntryOrigin, entryTime, numberedEntryId } from '../audit-log/audit-log.ts'
 import { jsonList, keepingPlan, list, part, sql } from '../database/sql.ts'
 import { type FileUse, fileUses } from '../files/uses.ts'
-import { type SecretUse, secretUses } from '../secrets/secrets.ts'
+import { type SecretUse, secretUses } from '../secrets/uses.ts'
 import type { RememberedAnswer } from './answers.ts'
 import { briefForm, storedForm } from './stored-definition.ts'
 

@@ -56,7 +56,8 @@ function FileFacts({ file }: { readonly file: FileInUse }) {
 }
 
 function Users({ file: { usedBy, hasMoreUsers } }: { readonly file: FileInUse }) {
-  if (usedBy.length === 0) return <Nothing words="No task uses this file." />
+  if (usedBy.length === 0)
+    return <Nothing words={hasMoreUsers ? 'Tasks may use this file.' : 'No task uses this file.'} />
   return (
     <>
       <Table label="Tasks that use this file" columns={['Task']}>
@@ -70,7 +71,7 @@ function Users({ file: { usedBy, hasMoreUsers } }: { readonly file: FileInUse })
           </tr>
         ))}
       </Table>
-      {hasMoreUsers && <Nothing words={`Only the first ${usedBy.length} tasks are listed.`} />}
+      {hasMoreUsers && <Nothing words="More tasks may use this file." />}
     </>
   )
 }

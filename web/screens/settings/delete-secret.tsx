@@ -81,7 +81,7 @@ function Users({ usedBy, isInMail, hasMoreUsers }: SecretInUse) {
           </Link>
         </li>
       ))}
-      {hasMoreUsers && <li>and others</li>}
+      {hasMoreUsers && <li>and possibly others</li>}
     </ul>
   )
 }

@@ -12,7 +12,8 @@ test.each([
     { ...USED, usedBy: [task, task], isInMail: true },
     'It is used by the mail settings and 2 tasks of this project:',
   ],
-  [{ ...USED, usedBy: [task, task], hasMoreUsers: true }, 'It is used by more than 2 tasks of this project:'],
+  [{ ...USED, usedBy: [task, task], hasMoreUsers: true }, 'It is used by at least 2 tasks of this project:'],
+  [{ ...UNUSED, hasMoreUsers: true }, 'It may be used by tasks of this project:'],
   [{ ...UNUSED, isInMail: true }, 'It is used by the mail settings of this project:'],
   [UNUSED, null],
 ])('the users of a secret are counted', (secret, words) => {

@@ -35,10 +35,11 @@ function usersWords({ usedBy, isInMail, hasMoreUsers }: Use): string | null {
     ...(isInMail ? ['the mail settings'] : []),
     ...(usedBy.length === 0 ? [] : [tasksWords(usedBy.length, hasMoreUsers)]),
   ]
+  if (users.length === 0 && hasMoreUsers) return 'It may be used by tasks of this project:'
   return users.length === 0 ? null : `It is used by ${users.join(' and ')} of this project:`
 }
 
 function tasksWords(count: number, hasMore: boolean): string {
-  if (hasMore) return `more than ${formatCount(count)} tasks`
-  return count === 1 ? 'one task' : `${formatCount(count)} tasks`
+  const counted = count === 1 ? 'one task' : `${formatCount(count)} tasks`
+  return hasMore ? `at least ${counted}` : counted
 }

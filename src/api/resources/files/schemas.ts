@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { fileNameProblem, MAX_FILE_NAME_CHARACTERS, SHA256 } from '../../../core/file/file.ts'
 import { FILE_KINDS } from '../../../core/file/file-kind.ts'
+import { MAX_USERS } from '../../../operations/tasks/task-users.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
@@ -78,8 +79,8 @@ export const FileInUse = z
     ...fields,
     usedBy: z
       .array(z.object({ id: Uuid, name: z.string().nullable(), key: z.string().nullable() }))
-      .describe('Tasks that use the file and can still run; at most 100.'),
-    hasMoreUsers: z.boolean().describe('More tasks use the file than are listed.'),
+      .describe(`Tasks that use the file and can still run, newest first; at most ${MAX_USERS}.`),
+    hasMoreUsers: z.boolean().describe('More tasks may use the file than are listed.'),
   })
   .meta({ id: 'FileInUse' })
 export type FileInUse = z.output<typeof FileInUse>

@@ -4,6 +4,7 @@ import {
   SECRET_NAME,
   SECRET_NAME_RULE,
 } from '../../../core/secret/secret-reference.ts'
+import { MAX_USERS } from '../../../operations/tasks/task-users.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
 import { Counted } from '../../http/schemas/counted.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
@@ -43,9 +44,9 @@ export const SecretInUse = z
     ...fields,
     usedBy: z
       .array(z.object({ id: Uuid, name: z.string().nullable(), key: z.string().nullable() }))
-      .describe('Tasks that refer to the secret and can still run; at most 100.'),
+      .describe(`Tasks that refer to the secret and can still run, newest first; at most ${MAX_USERS}.`),
     isInMail: z.boolean().describe('The mail settings of the project refer to the secret.'),
-    hasMoreUsers: z.boolean().describe('More tasks refer to the secret than are listed.'),
+    hasMoreUsers: z.boolean().describe('More tasks may refer to the secret than are listed.'),
   })
   .meta({ id: 'SecretInUse' })
 export type SecretInUse = z.output<typeof SecretInUse>
