@@ -33,8 +33,8 @@ export class WaitingClaim {
   readonly before: string | null
   /** Whether the claim is being made; no other code may answer it meanwhile. */
   isBeingMade = false
-  /** Whether runs were looked for at least once. */
-  wasServed = false
+  /** The last pass that looked for runs for it; 0 if none has. */
+  servedIn = 0
   /** Whether its time is up, so that it ends with what is being made, or empty. */
   isOver = false
   readonly #options: WaitingClaimOptions

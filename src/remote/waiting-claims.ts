@@ -1,7 +1,8 @@
 /**
  * Claims that wait for runs at this node. A claim that finds none waits here, in memory and with its own timer. The
  * database is queried once for all workers with the same offer, however many there are: when runs have been put into `ready`,
- * and periodically in case the wake-up was lost. The same claim may wait here more than once, and at other nodes: its response
+ * and periodically in case the wake-up was lost. A pass serves a limited number of offers, in turn by project, and the next one
+ * continues. The same claim may wait here more than once, and at other nodes: its response
  * is decided in the tables (claim-book.ts).
  */
 
@@ -18,6 +19,7 @@ import type { RemoteClaim, RemoteWorker } from '../transport/remote-workers.ts'
 import type { Taking } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { ClaimBook, type Made, NOTHING } from './claim-book.ts'
+import { nextTurns, type Turn } from './turns.ts'
 import { WaitingClaim } from './waiting-claim.ts'
 
 export interface WaitingClaimsOptions {
@@ -33,6 +35,8 @@ export interface WaitingClaimsOptions {
 
 /** Maximum number of lanes examined for one offer in one pass. */
 const MAX_LANES = 500
+/** Maximum number of offers that one pass serves, each with one statement. Other projects wait for about one such pass. */
+const MAX_OFFERS = 20
 /** Number of claims made concurrently, for different workers: each uses a connection for some milliseconds. */
 const AT_ONCE = 4
 /** After this time claims look again if the last look found only runs that others were claiming. */
@@ -50,6 +54,11 @@ interface Lanes {
   readonly upTo: ReadonlyMap<number, Standing>
 }
 
+/** The waiting claims of workers with the same offer, those with the most free slots first. */
+interface Group extends Turn {
+  readonly claims: readonly WaitingClaim[]
+}
+
 export class WaitingClaims extends LoopService {
   readonly #options: WaitingClaimsOptions
   readonly #book: ClaimBook
@@ -61,6 +70,12 @@ export class WaitingClaims extends LoopService {
   /** Whether a claim has arrived since the last look: it does not wait for the pace. */
   #hasNew = false
   #lookedAt = Number.NEGATIVE_INFINITY
+  #pass = 0
+  /** The first pass since the last reason to look for all claims; groups served before it have not had their look yet. */
+  #firstPass = 0
+  /** Whether the last pass left groups without a look, so that the next one continues. */
+  #isUnfinished = false
+  #isShort = false
   readonly #rates = new RateWait()
   #isDismissed = false
 
@@ -77,6 +92,7 @@ export class WaitingClaims extends LoopService {
       runOnce: () => this.#check(),
     })
     const wake = () => {
+      this.#firstPass = this.#pass + 1
       if (this.#waiting.size > 0) this.wake()
     }
     wakeUps.onReady(wake)
@@ -145,7 +161,7 @@ export class WaitingClaims extends LoopService {
   /** Ends a claim whose time is up, after at least one look, even for a claim that does not wait. */
   #endInTime(waiting: WaitingClaim): void {
     waiting.isOver = true
-    if (waiting.wasServed && !waiting.isBeingMade) void this.#close(waiting)
+    if (waiting.servedIn > 0 && !waiting.isBeingMade) void this.#close(waiting)
   }
 
   /** Answers a claim with no runs, once that is stored. */
@@ -169,31 +185,38 @@ export class WaitingClaims extends LoopService {
     return CHECK_MS
   }
 
-  /** Makes one look for all waiting claims; returns when to look again. */
+  /** Makes a look for waiting claims, as many as one pass serves; returns when to look again. */
   async runOnce(): Promise<number | undefined> {
     if (this.#waiting.size === 0) return undefined
     const earlyMs = this.#lookedAt + PACE_MS - performance.now()
-    if (!this.#hasNew && earlyMs > 0) return earlyMs
+    if (!this.#hasNew && !this.#isUnfinished && earlyMs > 0) return earlyMs
     this.#hasNew = false
     this.#lookedAt = performance.now()
-    this.#rates.clear()
-    const groups = this.#byOffer()
-    let isShort = false
+    const pass = ++this.#pass
+    if (!this.#isUnfinished) {
+      this.#firstPass = pass
+      this.#isShort = false
+      this.#rates.clear()
+    }
+    const due = this.#byOffer().filter(({ servedIn }) => servedIn < this.#firstPass)
+    const groups = nextTurns(due, MAX_OFFERS)
+    this.#isUnfinished = groups.length < due.length
     try {
-      for (const group of groups) isShort = (await this.#serve(group)) || isShort
+      for (const { claims } of groups) this.#isShort = (await this.#serve(claims)) || this.#isShort
     } catch (error) {
-      for (const waiting of groups.flat()) if (waiting.isOver && !waiting.isBeingMade) waiting.fail(error)
+      for (const waiting of due.flatMap(({ claims }) => claims))
+        if (waiting.isOver && !waiting.isBeingMade) waiting.fail(error)
       throw error
     }
-    for (const waiting of groups.flat()) {
-      waiting.wasServed = true
+    for (const waiting of groups.flatMap(({ claims }) => claims)) {
+      waiting.servedIn = pass
       if (waiting.isOver && !waiting.isBeingMade && !waiting.isAbandoned) void this.#close(waiting)
     }
-    return this.#rates.orSooner(isShort ? ASK_AGAIN_MS : undefined)
+    if (this.#isUnfinished) return 0
+    return this.#rates.orSooner(this.#isShort ? ASK_AGAIN_MS : undefined)
   }
 
-  /** Groups claims by their workers' offers; within a group, those with the most free slots come first. */
-  #byOffer(): WaitingClaim[][] {
+  #byOffer(): Group[] {
     const groups = new Map<string, WaitingClaim[]>()
     for (const waiting of this.#waiting.values()) {
       if (waiting.isBeingMade) continue
@@ -203,7 +226,11 @@ export class WaitingClaims extends LoopService {
       if (group) group.push(waiting)
       else groups.set(offer, [waiting])
     }
-    return [...groups.values()].map((group) => group.sort((a, b) => b.claim.limit - a.claim.limit))
+    return [...groups.values()].map((claims) => ({
+      claims: claims.sort((a, b) => b.claim.limit - a.claim.limit),
+      projectId: claims[0]?.worker.projectId ?? '',
+      servedIn: Math.min(...claims.map(({ servedIn }) => servedIn)),
+    }))
   }
 
   /** Makes the claims of one offer; returns whether another look at once may find more. */
