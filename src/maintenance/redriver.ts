@@ -10,7 +10,7 @@
 import { contextOf, type Facilities, systemCall } from '../operations/context.ts'
 import { pause } from '../operations/dead-letters/pause.ts'
 import { LEASE_MS, RedrivePass } from '../operations/dead-letters/redrive-pass.ts'
-import { LeasedWork } from '../runtime/leased-work.ts'
+import { type Interruptions, LeasedWork, type Waiting, type WaitingQuery } from '../runtime/leased-work.ts'
 import { SetAside } from '../store/database/set-aside.ts'
 import {
   leaseRedrives,
@@ -32,27 +32,28 @@ export interface RedriverOptions {
 
 export class Redriver extends LeasedWork<RedriveRow> {
   readonly #facilities: Facilities
-  readonly #aside: SetAside<{ readonly id: string }>
+  readonly #aside: SetAside<Waiting>
 
   constructor({ facilities, log }: RedriverOptions) {
     super({ name: 'redrives', everyMs: EVERY_MS, mostLeased: MAX_LEASED, log })
     this.#facilities = facilities
-    const subjectOf = ({ id }: { readonly id: string }) => ({ id })
+    const subjectOf = ({ id }: Waiting) => ({ id })
     this.#aside = new SetAside({ operation: 'redrive', db: facilities.db, log, subjectOf })
   }
 
-  protected async lease(limit: number): Promise<RedriveRow[]> {
-    const { db } = this.#facilities
+  protected waiting(query: WaitingQuery): Promise<readonly Waiting[]> {
+    return this.#facilities.db.run(unleasedRedrives({ ...query, except: this.#aside.restingIds }))
+  }
+
+  protected async lease(waiting: readonly Waiting[]): Promise<RedriveRow[]> {
     const leased: RedriveRow[] = []
-    const unleased = await db.run(unleasedRedrives({ limit, except: this.#aside.restingIds }))
-    if (unleased.length > 0)
-      await this.#aside.each(unleased, async (redrives) => {
-        leased.push(...(await db.run(leaseRedrives({ redrives, leaseMs: LEASE_MS }))))
-      })
+    await this.#aside.each(waiting, async (redrives) => {
+      leased.push(...(await this.#facilities.db.run(leaseRedrives({ redrives, leaseMs: LEASE_MS }))))
+    })
     return leased
   }
 
-  protected async work(redrive: RedriveRow, stopping: AbortSignal): Promise<void> {
+  protected async work(redrive: RedriveRow, { stopping }: Interruptions): Promise<void> {
     const pass = new RedrivePass(
       contextOf(this.#facilities, systemCall('redriver', redrive.projectId)),
       redrive,

@@ -2,7 +2,7 @@ import { type EventSource, sourceOf } from '../../core/run/history-event.ts'
 import { HttpClient, type HttpClientOptions } from '../../outgoing/http-client.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { LeasedWork } from '../../runtime/leased-work.ts'
+import { type Interruptions, LeasedWork, type Waiting, type WaitingQuery } from '../../runtime/leased-work.ts'
 import type { Database } from '../../store/database/database.ts'
 import { SetAside } from '../../store/database/set-aside.ts'
 import {
@@ -41,7 +41,7 @@ export class Deliverer extends LeasedWork<Leased> {
   readonly #options: DelivererOptions
   readonly #client: HttpClient
   readonly #tails: { readonly [S in EventSource]: HistoryTail }
-  readonly #aside: SetAside<{ readonly id: string }>
+  readonly #aside: SetAside<Waiting>
 
   constructor(options: DelivererOptions) {
     const { db, log, http } = options
@@ -66,24 +66,26 @@ export class Deliverer extends LeasedWork<Leased> {
     await this.#client.close()
   }
 
-  protected async lease(limit: number): Promise<Leased[]> {
+  protected async waiting(query: WaitingQuery): Promise<readonly Waiting[]> {
     if (!this.#options.canSign()) return []
+    return this.#options.db.run(unleasedSubscriptions({ ...query, except: this.#aside.restingIds }))
+  }
+
+  protected async lease(waiting: readonly Waiting[]): Promise<Leased[]> {
     const { db, leaseMs } = this.#options
     const taken: Leased[] = []
-    const unleased = await db.run(unleasedSubscriptions({ limit, except: this.#aside.restingIds }))
-    if (unleased.length > 0)
-      await this.#aside.each(unleased, async (subscriptions) => {
-        const leasedAt = performance.now()
-        for (const leased of await db.run(leaseSubscriptions({ subscriptions, leaseMs })))
-          taken.push({ ...leased, leasedAt })
-      })
+    await this.#aside.each(waiting, async (subscriptions) => {
+      const leasedAt = performance.now()
+      for (const leased of await db.run(leaseSubscriptions({ subscriptions, leaseMs })))
+        taken.push({ ...leased, leasedAt })
+    })
     return taken
   }
 
-  protected work(subscription: Leased, stopping: AbortSignal): Promise<void> {
+  protected work(subscription: Leased, interruptions: Interruptions): Promise<void> {
     const { db, log, clock, userAgent, keys, leaseMs } = this.#options
     const tail = this.#tails[sourceOf(subscription.filter)]
     const parts = { db, log, clock, userAgent, keys, leaseMs, tail, client: this.#client }
-    return new Delivery({ ...parts, subscription, leasedAt: subscription.leasedAt, stopping }).run()
+    return new Delivery({ ...parts, ...interruptions, subscription, leasedAt: subscription.leasedAt }).run()
   }
 }

@@ -8,6 +8,9 @@
  * for a while, and none of these tasks is suspended.
  *
  * If events were deleted before they could be delivered, the subscription says so before its position moves on (gap.ts).
+ *
+ * If other subscriptions wait for the slot, the delivery ends after the page in progress, because after a part of it the next
+ * one would repeat some events.
  */
 import {
   type EventPosition,
@@ -26,6 +29,7 @@ import {
 } from '../../core/run/history-event.ts'
 import type { HttpClient } from '../../outgoing/http-client.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
+import type { Interruptions } from '../../runtime/leased-work.ts'
 import { releaseSubscription, saveFailed } from '../../store/events/deliveries.ts'
 import type { HistoryPage } from '../history-page.ts'
 import type { HistoryTail } from '../history-tail.ts'
@@ -45,14 +49,14 @@ const FAILING_TASKS = 3
 /** How often progress is stored within a page. */
 const SAVE_EVERY_MS = 1_000
 const SHORTEST_WAIT_MS = 20
+/** If others wait, nothing more is sent after this time, even if the page in progress is not complete. */
+const LAST_PAGE_MS = 25_000
 
-export interface DeliveryOptions extends DeliveryLeaseOptions {
+export interface DeliveryOptions extends DeliveryLeaseOptions, Interruptions {
   readonly tail: HistoryTail
   readonly client: HttpClient
   readonly userAgent: string
   readonly keys: EndpointKeys
-  /** Fires when the node stops: messages in progress are completed, and nothing more is sent. */
-  readonly stopping: AbortSignal
   readonly random?: () => number
 }
 
@@ -74,6 +78,8 @@ export class Delivery {
   /** Why nothing more is sent; null while sending continues. */
   #failure: Undelivered | null = null
   #broken: unknown
+  /** On the monotonic clock. */
+  #mustEndAt = Number.POSITIVE_INFINITY
   #endWait = () => {}
 
   constructor(options: DeliveryOptions) {
@@ -85,19 +91,25 @@ export class Delivery {
     this.#position = parsePosition(subscription.position) ?? { from: frontierAt(0), to: null, at: null }
   }
 
-  /** Delivers until it is stopped, has lost its lease, or the receiver fails; then another node continues. */
+  /** Delivers until it is interrupted, has lost its lease, or the receiver fails; then another lease continues. */
   async run(): Promise<void> {
-    const { db, tail, subscription, stopping } = this.#options
+    const { db, tail, subscription, stopping, turnOver } = this.#options
     const { id, holder } = subscription
     const stopFollowing = await tail.follow()
     const wake = () => this.#endWait()
+    const endTurn = () => {
+      this.#mustEndAt = performance.now() + LAST_PAGE_MS
+      wake()
+    }
     stopping.addEventListener('abort', wake)
+    turnOver.addEventListener('abort', endTurn)
     try {
       await this.#deliverAll()
     } catch (error) {
       this.#broken ??= error
     } finally {
       stopping.removeEventListener('abort', wake)
+      turnOver.removeEventListener('abort', endTurn)
       await Promise.all(this.#inProgress)
       stopFollowing()
       await db.run(releaseSubscription({ id, holder }))
@@ -105,13 +117,15 @@ export class Delivery {
     if (this.#broken && !(this.#broken instanceof LeaseLost)) throw this.#broken
   }
 
-  /** Whether nothing more is to be sent: the node stops, the receiver fails, or the lease is lost. */
+  /** Whether nothing more is to be sent: the node stops, others wait, the receiver fails, or the lease is lost. */
   get #isOver(): boolean {
-    return this.#options.stopping.aborted || this.#failure !== null || this.#broken !== undefined
+    const { stopping } = this.#options
+    const hasFailed = this.#failure !== null || this.#broken !== undefined
+    return stopping.aborted || hasFailed || performance.now() >= this.#mustEndAt
   }
 
   async #deliverAll(): Promise<void> {
-    const { tail, leaseMs } = this.#options
+    const { tail, leaseMs, turnOver } = this.#options
     while (!this.#isOver) {
       await this.#takeHome()
       this.#deliverSuspended()
@@ -120,7 +134,7 @@ export class Delivery {
         await this.#lease.noteGap(this.#position)
         await this.#deliverPage(page)
       }
-      if (this.#isOver) break
+      if (this.#isOver || turnOver.aborted) break
       const isDue = performance.now() - this.#savedAt >= leaseMs / 6
       if (isDue || this.#unsaved > 0 || this.#suspended.isChanged) await this.#save()
       if (page === null) await this.#wait()
@@ -143,12 +157,12 @@ export class Delivery {
 
   /** Waits until there may be new events, a suspended task is due, or one has been handled. */
   async #wait(): Promise<void> {
-    const { tail, leaseMs, clock, stopping } = this.#options
+    const { tail, leaseMs, clock, stopping, turnOver } = this.#options
     const woken = new AbortController()
     this.#endWait = () => woken.abort()
     const nextAt = this.#suspended.nextAt
     const dueInMs = nextAt === null ? leaseMs : Math.max(SHORTEST_WAIT_MS, nextAt - clock.now())
-    if (stopping.aborted) woken.abort()
+    if (stopping.aborted || turnOver.aborted) woken.abort()
     await tail.wait(Math.min(leaseMs / 6, dueInMs), woken.signal)
   }
 

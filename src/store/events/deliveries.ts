@@ -1,5 +1,5 @@
 /** The leases of the nodes that deliver to subscriptions, and the progress of the delivery. */
-import { list, sql } from '../database/sql.ts'
+import { list, part, sql } from '../database/sql.ts'
 import type { DeliveryGap, SubscriptionRow, SuspendedTask } from './subscriptions.ts'
 
 /** A subscription that this node has leased for delivery. */
@@ -26,19 +26,43 @@ export type DeliverySettings = Pick<
   'url' | 'filter' | 'batchSize' | 'secret' | 'keyId' | 'failures' | 'giveUpAfterMs'
 >
 
-/** Returns subscriptions that are due for delivery and not leased by any node, except those in `except`. */
+/**
+ * Whether the project of a subscription still has events to deliver. A day after it was archived, those of the runs that ended
+ * with it have been delivered, or the receiver has failed for that long; the rest waits until the project is restored.
+ */
+const hasEvents = part`not exists (
+    select from project p where p.id = subscription.project_id and p.archived_at < now() - interval '1 day')`
+
+/** A lease that was released stays free if the clock of the database is set back. */
+const isDue = part`disabled_at is null and (holder is null or leased_until <= now()) and retry_at <= now()`
+
+/**
+ * Returns subscriptions that are due for delivery and not leased by any node, except those in `except`. Projects take turns,
+ * beginning with those that have the fewest among `inProgress`; within a project, the one that was served longest ago is first.
+ */
 export const unleasedSubscriptions = ({
   limit,
   except,
+  inProgress,
 }: {
   limit: number
   except: readonly string[]
+  /** The projects of the subscriptions that this node delivers to, once for each. */
+  inProgress: readonly string[]
 }) => sql<{
   id: string
+  projectId: string
 }>`
-  select id from subscription
-  where disabled_at is null and leased_until <= now() and retry_at <= now() and id <> all(${list(except, (id) => id)}::uuid[])
-  order by leased_until, id limit ${limit}`
+  select id, project_id as "projectId"
+  from (
+    select id, project_id, leased_until, row_number() over (partition by project_id order by leased_until, id) as place
+    from subscription
+    where ${isDue} and ${hasEvents} and id <> all(${list(except, (id) => id)}::uuid[])
+  ) due
+  left join (
+    select project_id, count(*) as places from unnest(${list(inProgress, (id) => id)}::uuid[]) as one (project_id) group by project_id
+  ) taken using (project_id)
+  order by place + coalesce(places, 0), leased_until, id limit ${limit}`
 
 /**
  * Leases subscriptions that are due and not leased by any node. The lease of a dead node expires by itself; until then,
@@ -54,7 +78,7 @@ export const leaseSubscriptions = ({
   update subscription set holder = gen_random_uuid(), fence = fence + 1, leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
   where id = any(array(
     select id from subscription
-    where id = any(${list(subscriptions, ({ id }) => id)}::uuid[]) and disabled_at is null and leased_until <= now() and retry_at <= now()
+    where id = any(${list(subscriptions, ({ id }) => id)}::uuid[]) and ${isDue}
     for update skip locked))
   returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, key_id as "keyId", position, fence, failures, holder,
             give_up_after_ms as "giveUpAfterMs", held, gap`
@@ -78,7 +102,8 @@ export interface DeliveryProgress {
 
 /**
  * Stores the progress of a subscription and renews the lease; no row if the lease was lost. If deliveries of tasks are
- * suspended and nothing at all was delivered for `giveUpAfterMs`, the subscription is disabled.
+ * suspended and nothing at all was delivered for `giveUpAfterMs`, the subscription is disabled. The lease ends with the events of
+ * the project.
  */
 export const saveDelivered = ({
   id,
@@ -102,7 +127,7 @@ export const saveDelivered = ({
     disabled_at = case when ${isFailing && delivered === 0}::boolean and coalesce(last_error, ${errorOf(held)}::jsonb) is not null
                         and now() - failing_since >= give_up_after_ms * interval '1 millisecond' then now() end,
     leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
-  where id = ${id} and fence = ${fence} and disabled_at is null
+  where id = ${id} and fence = ${fence} and disabled_at is null and ${hasEvents}
   returning url, filter, batch_size as "batchSize", secret, key_id as "keyId", failures, give_up_after_ms as "giveUpAfterMs"`
 
 /** Returns the latest error of the tasks whose deliveries are suspended, as stored. */
@@ -131,10 +156,13 @@ export const saveFailed = ({ id, fence, error, retryInMs, isFinal }: DeliveryFai
     last_error = ${JSON.stringify(error)}::jsonb || jsonb_build_object('at', floor(extract(epoch from now()) * 1000)),
     disabled_at = case when ${isFinal}::boolean or now() - coalesce(failing_since, now()) >= give_up_after_ms * interval '1 millisecond'
                        then now() end,
-    holder = null, leased_until = '-infinity'
+    holder = null, leased_until = now()
   where id = ${id} and fence = ${fence}
   returning disabled_at as "disabledAt"`
 
-/** Releases a lease, even one whose fence has moved, once no message is in flight, so that no node has to wait until it expires. */
+/**
+ * Releases a lease, even one whose fence has moved, once no message is in flight, so that no node has to wait until it expires.
+ * The instant puts the subscription behind those that have waited longer.
+ */
 export const releaseSubscription = ({ id, holder }: { id: string; holder: string }) => sql`
-  update subscription set holder = null, leased_until = '-infinity' where id = ${id} and holder = ${holder}`
+  update subscription set holder = null, leased_until = now() where id = ${id} and holder = ${holder}`

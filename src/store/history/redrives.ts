@@ -57,13 +57,33 @@ export const cancelRedrive = ({ projectId, id }: { projectId: string; id: string
   where project_id = ${projectId} and id = ${id} and state = 'running'
   returning id`
 
-/** Returns running redrives that are not leased by any node, except those in `except`. */
-export const unleasedRedrives = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+/**
+ * Returns running redrives that are due and not leased by any node, except those in `except`. Projects take turns, beginning with
+ * those that have the fewest among `inProgress`; within a project, the one that has been due longest is first.
+ */
+export const unleasedRedrives = ({
+  limit,
+  except,
+  inProgress,
+}: {
+  limit: number
+  except: readonly string[]
+  /** The projects of the redrives that this node works on, once for each. */
+  inProgress: readonly string[]
+}) => sql<{
   id: string
+  projectId: string
 }>`
-  select id from redrive
-  where state = 'running' and leased_until <= now() and id <> all(${list(except, (id) => id)}::uuid[])
-  order by id limit ${limit}`
+  select id, project_id as "projectId"
+  from (
+    select id, project_id, leased_until, row_number() over (partition by project_id order by leased_until, id) as place
+    from redrive
+    where state = 'running' and leased_until <= now() and id <> all(${list(except, (id) => id)}::uuid[])
+  ) due
+  left join (
+    select project_id, count(*) as places from unnest(${list(inProgress, (id) => id)}::uuid[]) as one (project_id) group by project_id
+  ) taken using (project_id)
+  order by place + coalesce(places, 0), leased_until, id limit ${limit}`
 
 /** Leases the given redrives that are not leased by any node. */
 export const leaseRedrives = ({
