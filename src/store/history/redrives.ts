@@ -2,6 +2,7 @@
 
 import { list, sql } from '../database/sql.ts'
 import type { DeadLetterFilter } from './dead-letters.ts'
+import type { RunPosition } from './run-search.ts'
 
 export const REDRIVE_STATES = ['running', 'completed', 'cancelled', 'expired'] as const
 export type RedriveState = (typeof REDRIVE_STATES)[number]
@@ -85,20 +86,32 @@ export const unleasedRedrives = ({
   ) taken using (project_id)
   order by place + coalesce(places, 0), leased_until, id limit ${limit}`
 
-/** Leases the given redrives that are not leased by any node. */
+/** A redrive that this node has leased. */
+export interface LeasedRedrive extends RedriveRow {
+  /** Where its pass through the dead letters continues; null for a new pass. */
+  readonly passPosition: RunPosition | null
+  /** How long it has been due, up to a second, after which nodes look for redrives. */
+  readonly lateMs: number
+}
+
+/** Leases those of the given redrives that are not leased by any node. */
 export const leaseRedrives = ({
   redrives,
   leaseMs,
 }: {
   redrives: readonly { readonly id: string }[]
   leaseMs: number
-}) => sql<RedriveRow>`
+}) => sql<LeasedRedrive>`
+  with due as materialized (
+    select id as due_id, leased_until as due_at from redrive
+    where id = any(${list(redrives, ({ id }) => id)}::uuid[]) and state = 'running' and leased_until <= now()
+    for update skip locked
+  )
   update redrive set fence = fence + 1, leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
-  where id = any(array(
-    select id from redrive where id = any(${list(redrives, ({ id }) => id)}::uuid[]) and state = 'running' and leased_until <= now()
-    for update skip locked))
+  from due where id = due_id
   returning id, project_id as "projectId", filter, rate, state, created_at as "createdAt", ended_at as "endedAt", redriven, refused, waiting,
-            last_error as "lastError", fence`
+            last_error as "lastError", fence, pass_position as "passPosition",
+            case when isfinite(due_at) then extract(epoch from now() - greatest(due_at, now() - interval '1 second'))::float8 * 1000 else 0 end as "lateMs"`
 
 /** What was done since progress was last stored, and the resulting state. */
 export interface RedriveProgress {
@@ -108,11 +121,13 @@ export interface RedriveProgress {
   readonly refused: number
   readonly waiting: number
   readonly lastError: string | null
+  readonly passPosition: RunPosition | null
   readonly state: RedriveState
-  readonly leaseMs: number
+  /** For how long no other node may lease it: a lease, or, once this node does nothing more, the time until it is due again. */
+  readonly reservedMs: number
 }
 
-/** Stores progress and renews the lease; no row if the lease was lost. */
+/** Stores progress and renews or releases the lease; no row if the lease was lost. */
 export const saveRedrive = ({
   id,
   fence,
@@ -120,18 +135,16 @@ export const saveRedrive = ({
   refused,
   waiting,
   lastError,
+  passPosition,
   state,
-  leaseMs,
+  reservedMs,
 }: RedriveProgress) => sql<{ id: string }>`
   update redrive set redriven = redriven + ${redriven}::integer, refused = ${refused}::integer, waiting = ${waiting}::integer,
     last_error = coalesce(${lastError}, last_error), state = ${state}, ended_at = case when ${state} <> 'running' then now() end,
-    leased_until = case when ${state} = 'running' then now() + ${leaseMs}::float8 * interval '1 millisecond' else '-infinity' end
+    pass_position = ${passPosition === null ? null : JSON.stringify(passPosition)}::jsonb,
+    leased_until = case when ${state} = 'running' then now() + ${reservedMs}::float8 * interval '1 millisecond' else '-infinity' end
   where id = ${id} and fence = ${fence} and state = 'running'
   returning id`
-
-/** Releases the lease of a redrive. */
-export const releaseRedrive = ({ id, fence }: { id: string; fence: number }) => sql`
-  update redrive set leased_until = '-infinity' where id = ${id} and fence = ${fence} and state = 'running'`
 
 export const deleteOldRedrives = (olderThanDays: number) => sql`
   delete from redrive where ended_at < now() - make_interval(days => ${olderThanDays}::integer)`
