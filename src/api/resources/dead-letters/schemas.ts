@@ -127,7 +127,7 @@ export const Redrive = z
     state: z
       .enum(REDRIVE_STATES)
       .describe(
-        'expired: the redrive took longer than a day, for example because another run of a task never ended.',
+        'expired: after a day, dead letters still waited because another run of their task had not ended.',
       ),
     filter: DeadLetterFilter,
     rate: z.number(),
