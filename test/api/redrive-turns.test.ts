@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { insertRedrive, leaseRedrives, saveRedrive } from '../../src/store/history/redrives.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { aManualTask, startTestNode } from '../support/node.ts'
@@ -93,4 +94,38 @@ test('redrives of one project take turns with those of another', async () => {
 
   expect((await stored(id)).redriven).toBe(2)
   expect((await Promise.all(loud.map(stored))).every(({ state }) => state === 'running')).toBe(true)
+})
+
+test('a pass continues only where the lease before it ended', async () => {
+  const { db: quiet } = await createTestDatabase()
+  const id = uuidv7()
+  const position = { us: 1, id: uuidv7() }
+  await quiet.run(insertRedrive({ id, projectId: DEFAULT_PROJECT_ID, filter: {}, rate: 1 }))
+  const lease = async () => (await quiet.run(leaseRedrives({ redrives: [{ id }], leaseMs: 0 })))[0]
+  const counts = {
+    redriven: 0,
+    refused: 0,
+    waiting: 0,
+    lastError: null,
+    state: 'running',
+    reservedMs: 0,
+  } as const
+  const first = await lease()
+  await quiet.run(saveRedrive({ ...counts, id, fence: first?.fence ?? 0, passPosition: position }))
+
+  const second = await lease()
+  // The second lease is one of an older node, which stores no position.
+  const third = await lease()
+
+  expect([first, second, third].map((one) => one?.passPosition)).toEqual([null, position, null])
+})
+
+test('dead letters of ended tasks are refused at once, however slow the redrive is', async () => {
+  const { taskId } = await deadLetters(500, DEFAULT_PROJECT_ID, await aManualTask(node))
+  await node.request('POST', `/v1/tasks/${taskId}/cancel`)
+
+  const id = await redrive({ taskId }, 0.01)
+  await completed(id)
+
+  expect(await stored(id)).toMatchObject({ redriven: 0, refused: 500 })
 })

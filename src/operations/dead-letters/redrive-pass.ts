@@ -53,15 +53,19 @@ export class RedrivePass {
   async run(): Promise<void> {
     const { db, projectId } = this.#context
     const { filter, rate } = this.#redrive
-    const limit = Math.min(MAX_PAGE, Math.ceil(rate * PAGE_SECONDS))
+    const paced = Math.min(MAX_PAGE, Math.ceil(rate * PAGE_SECONDS))
+    let limit = paced
     do {
       const before = this.#position ?? newest()
       const { letters, next }: FoundLetters = await db.snapshot(
         (tx) => findLetters(tx, { projectId, filter, before, limit }),
         { inOrder: true },
       )
+      // Dead letters of ended tasks start nothing, so the rate does not limit how many of them are read at once.
+      limit = letters.some(({ isLiving }) => isLiving) ? paced : MAX_PAGE
       for (const letter of letters) {
-        if (letter.isLiving && !(await this.#isTime())) return this.#release(this.#untilNextMs)
+        if (this.#isInterrupted || (letter.isLiving && !(await this.#isTime())))
+          return this.#release(this.#untilNextMs)
         await this.#dealWith(letter)
         if (!(await this.#keep())) return
       }
@@ -98,13 +102,17 @@ export class RedrivePass {
     return Math.max(0, this.#nextAt - performance.now())
   }
 
+  /** The node stops, or others wait; then each lease moves on by at least one dead letter. */
+  get #isInterrupted(): boolean {
+    const { stopping, turnOver } = this.#interruptions
+    return stopping.aborted || (turnOver.aborted && this.#position !== this.#redrive.passPosition)
+  }
+
   /** Waits for the next start that the rate allows. Returns false if the lease is to be released instead. */
   async #isTime(): Promise<boolean> {
-    const { stopping, turnOver } = this.#interruptions
-    const hasMoved = this.#position !== this.#redrive.passPosition
-    if (this.#untilNextMs > LONGEST_PAUSE_MS || (turnOver.aborted && hasMoved)) return false
-    if (this.#untilNextMs > 0) await pause(this.#untilNextMs, stopping)
-    return !stopping.aborted
+    if (this.#untilNextMs > LONGEST_PAUSE_MS) return false
+    if (this.#untilNextMs > 0) await pause(this.#untilNextMs, this.#interruptions.stopping)
+    return !this.#interruptions.stopping.aborted
   }
 
   async #end(): Promise<void> {

@@ -88,7 +88,7 @@ export const unleasedRedrives = ({
 
 /** A redrive that this node has leased. */
 export interface LeasedRedrive extends RedriveRow {
-  /** Where its pass through the dead letters continues; null for a new pass. */
+  /** Where its pass through the dead letters continues, if the lease before this one stored it; null for a new pass. */
   readonly passPosition: RunPosition | null
   /** How long it has been due, up to a second, after which nodes look for redrives. */
   readonly lateMs: number
@@ -110,7 +110,7 @@ export const leaseRedrives = ({
   update redrive set fence = fence + 1, leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
   from due where id = due_id
   returning id, project_id as "projectId", filter, rate, state, created_at as "createdAt", ended_at as "endedAt", redriven, refused, waiting,
-            last_error as "lastError", fence, pass_position as "passPosition",
+            last_error as "lastError", fence, case when (pass_position ->> 'fence')::bigint = fence - 1 then pass_position - 'fence' end as "passPosition",
             case when isfinite(due_at) then extract(epoch from now() - greatest(due_at, now() - interval '1 second'))::float8 * 1000 else 0 end as "lateMs"`
 
 /** What was done since progress was last stored, and the resulting state. */
@@ -141,7 +141,7 @@ export const saveRedrive = ({
 }: RedriveProgress) => sql<{ id: string }>`
   update redrive set redriven = redriven + ${redriven}::integer, refused = ${refused}::integer, waiting = ${waiting}::integer,
     last_error = coalesce(${lastError}, last_error), state = ${state}, ended_at = case when ${state} <> 'running' then now() end,
-    pass_position = ${passPosition === null ? null : JSON.stringify(passPosition)}::jsonb,
+    pass_position = ${passPosition === null ? null : JSON.stringify({ ...passPosition, fence })}::jsonb,
     leased_until = case when ${state} = 'running' then now() + ${reservedMs}::float8 * interval '1 millisecond' else '-infinity' end
   where id = ${id} and fence = ${fence} and state = 'running'
   returning id`
