@@ -99,21 +99,6 @@ test('every subscription is served in turn, and projects share the slots', async
   expect(two.leased).toBeLessThanOrEqual(SLOTS / 2)
 })
 
-test('subscriptions keep their leases while there are enough slots', async () => {
-  const { db } = await createTestDatabase()
-  const project = await aProject(db, 'alone')
-  await subscribe(db, project, SLOTS)
-  const deliverer = startDeliverer(db)
-  await eventually(async () => (await countOf(db, project)).leased === SLOTS)
-  // As if all of them had been leased long ago.
-  await deliverer.runOnce()
-  await deliverer.runOnce()
-
-  const fences = await db.run(sql<{ fence: number }>`select distinct fence from subscription`)
-
-  expect(fences).toEqual([{ fence: 1 }])
-})
-
 test('the subscriptions of an archived project take no slots after a day, and again when it is restored', async () => {
   const { db } = await createTestDatabase()
   const [recent, old] = [await aProject(db, 'recent'), await aProject(db, 'old')]

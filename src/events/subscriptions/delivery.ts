@@ -103,6 +103,7 @@ export class Delivery {
     }
     stopping.addEventListener('abort', wake)
     turnOver.addEventListener('abort', endTurn)
+    if (turnOver.aborted) endTurn()
     try {
       await this.#deliverAll()
     } catch (error) {
@@ -291,7 +292,11 @@ export class Delivery {
     this.#failing.add(streamOf(event))
     // The audit log is one sequence: a rejected entry delays all later ones.
     const isSequence = sourceOf(this.#lease.settings.filter) === 'audit-log'
-    if (failure.isFinal || isSequence || this.#failing.size >= FAILING_TASKS || this.#suspended.isFull) {
+    // If the turn ends before it is clear whether the receiver is failing, it counts as failing: otherwise, it would get a slot for every
+    // few messages that it does not answer.
+    const isUnclear = this.#isSuspect && performance.now() >= this.#mustEndAt
+    const isFailing = isSequence || isUnclear || this.#failing.size >= FAILING_TASKS
+    if (failure.isFinal || isFailing || this.#suspended.isFull) {
       this.#failure ??= failure
       this.#suspended.dropUnsaved()
     } else if (!this.#isOver) {
