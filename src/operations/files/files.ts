@@ -19,7 +19,6 @@ import {
   type ListedUsers,
   listUsers,
   USERS_TO_LIST,
-  USERS_TO_NAME,
   type UsersInTheWay,
   usersInTheWay,
 } from '../tasks/task-users.ts'
@@ -116,8 +115,9 @@ export async function removeFile(context: Context, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const [file] = await tx.run(lockFile({ projectId, id }))
     if (!file) return unknown(id)
-    const [found] = await tx.run(tasksUsingFile({ projectId, fileId: id, limit: USERS_TO_NAME }))
-    const users = usersInTheWay(`the file ${file.name}`, found)
+    const users = await usersInTheWay(`the file ${file.name}`, (search) =>
+      tx.run(tasksUsingFile({ projectId, fileId: id, ...search })),
+    )
     if (users) throw inUse(users)
     await tx.run(deleteFile({ projectId, id }))
     await releaseContents(tx, file.contentId === null ? [] : [file.contentId])
@@ -133,10 +133,13 @@ export async function releaseContents(tx: Queryable, ids: readonly string[]): Pr
   await tx.run(dropContents(ids))
 }
 
-const inUse = ({ reason, taskIds }: UsersInTheWay): Refusal =>
-  new Refusal('file_in_use', `${reason} Change or delete the tasks that use it first.`, {
-    extra: { taskIds },
-  })
+function inUse({ reason, taskIds }: UsersInTheWay): Refusal {
+  const advice =
+    taskIds.length > 0
+      ? 'Change or delete the tasks that use it first.'
+      : 'It is deleted when no task has used it for --unused-file-days.'
+  return new Refusal('file_in_use', `${reason} ${advice}`, { extra: { taskIds } })
+}
 
 export function unknown(id: string): never {
   throw new Refusal('not_found', `File ${id} does not exist.`)

@@ -19,13 +19,7 @@ import {
 import { tasksUsing } from '../../store/secrets/uses.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
-import {
-  type ListedUsers,
-  listUsers,
-  USERS_TO_LIST,
-  USERS_TO_NAME,
-  usersInTheWay,
-} from '../tasks/task-users.ts'
+import { type ListedUsers, listUsers, USERS_TO_LIST, usersInTheWay } from '../tasks/task-users.ts'
 
 export const MAX_SECRETS = 1_000
 
@@ -124,8 +118,9 @@ export async function removeSecret(
 export const secretSubject = (name: string) => ({ kind: 'secret', id: name, name }) as const
 
 async function refuseIfUsed(tx: Queryable, { projectId, name }: SecretKey): Promise<void> {
-  const [found] = await tx.run(tasksUsing({ projectId, name, limit: USERS_TO_NAME }))
-  const users = usersInTheWay(`the secret ${name}`, found)
+  const users = await usersInTheWay(`the secret ${name}`, (search) =>
+    tx.run(tasksUsing({ projectId, name, ...search })),
+  )
   const isInMail = await isUsedByMail(tx, projectId, name)
   if (!users && !isInMail) return
   const who = [

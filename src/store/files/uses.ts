@@ -3,7 +3,7 @@
  * the file. A task that has ended no longer needs it.
  */
 import { list, part, sql } from '../database/sql.ts'
-import { livingUsers } from '../tasks/living-users.ts'
+import { livingUsers, type UserSearch } from '../tasks/living-users.ts'
 
 /** A task, and the files that it refers to. */
 export interface FileUse {
@@ -52,13 +52,10 @@ const counts = part`(
 export const tasksUsingFile = ({
   projectId,
   fileId,
-  limit,
-}: {
-  projectId: string
-  fileId: string
-  limit: number
-}) =>
+  ...search
+}: UserSearch & { readonly projectId: string; readonly fileId: string }) =>
   livingUsers({
+    ...search,
     projectId,
     // In the order of the primary key: along the index by task, uses of all other files might be examined.
     latestUse: part`
@@ -71,7 +68,6 @@ export const tasksUsingFile = ({
     user: part`
       select t.id, t.name, t.key from file_use u join file f on f.id = u.file_id join task t on t.id = u.task_id
       where u.file_id = ${fileId}::uuid and u.task_id = w.task_id and ${counts}`,
-    limit,
   })
 
 /** Locks files that have not been used for a long time, either the ready ones or those waiting for their upload. */

@@ -1,6 +1,6 @@
 /** Records which tasks refer to which secrets, until an edit, a cancellation or a deletion ends it. */
 import { list, part, sql } from '../database/sql.ts'
-import { livingUsers } from '../tasks/living-users.ts'
+import { livingUsers, type UserSearch } from '../tasks/living-users.ts'
 import type { SecretKey } from './secrets.ts'
 
 /** A task, and the secrets that it refers to. */
@@ -30,8 +30,9 @@ export const replaceSecretUses = (projectId: string, { taskId, names }: SecretUs
   on conflict do nothing`
 
 /** Returns tasks that refer to a secret and may still run: neither deleted, cancelled nor finished. */
-export const tasksUsing = ({ projectId, name, limit }: SecretKey & { readonly limit: number }) =>
+export const tasksUsing = ({ projectId, name, ...search }: SecretKey & UserSearch) =>
   livingUsers({
+    ...search,
     projectId,
     // In the order of the primary key: along the index by task, uses of all other secrets might be examined.
     latestUse: part`
@@ -43,5 +44,4 @@ export const tasksUsing = ({ projectId, name, limit }: SecretKey & { readonly li
       ) latest where project_id = ${projectId}::uuid and name = ${name}`,
     isAnyAlive: part`false`,
     user: part`select id, name, key from task where id = w.task_id and cancelled_at is null`,
-    limit,
   })

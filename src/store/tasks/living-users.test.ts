@@ -45,7 +45,7 @@ const inOrder = <T>(work: (tx: Queryable) => Promise<T>) => db.snapshot(work, { 
 const found = async () => {
   const [[secret], [file]] = await inOrder(async (tx) => [await tx.run(ofSecret()), await tx.run(ofFile())])
   expect(file).toEqual(secret)
-  return { ids: secret?.users.map(({ id }) => id), isCut: secret?.isCut }
+  return { ids: secret?.users.map(({ id }) => id), isCut: secret?.cutAt !== null }
 }
 
 beforeEach(async () => {
@@ -127,4 +127,7 @@ test('a search that examines too many uses says that there may be more users', a
   await addTasks({ first: 2, step: 2, count, schedule: 'manual' })
 
   expect(await found()).toEqual({ ids: [], isCut: true })
+  const [first] = await db.run(ofSecret())
+  const [rest] = await db.run(tasksUsing({ projectId, name, limit: 10, before: first?.cutAt ?? undefined }))
+  expect(rest).toMatchObject({ users: [{ id: idOf(1) }], cutAt: null })
 })

@@ -15,18 +15,25 @@ export interface TaskUser {
 /** What a search found, newest tasks first. */
 export interface FoundUsers {
   readonly users: readonly TaskUser[]
-  /** Whether the search ended before the last use, so that there may be more users. */
-  readonly isCut: boolean
+  /** The last use that was examined, if there are more: there may be more users before it. */
+  readonly cutAt: string | null
 }
 
 /**
  * Maximum number of uses that a search examines. It is reached only if many tasks that have ended were created in turn with
- * as many that can still run.
+ * as many that can still run, in whatever project.
  */
 export const MAX_EXAMINED_USES = 5_000
 
+/** How many users to search for, and where to begin. */
+export interface UserSearch {
+  readonly limit: number
+  /** Only uses by older tasks than this one. */
+  readonly before?: string | undefined
+}
+
 /** What to search. */
-export interface LivingUsers {
+export interface LivingUsers extends UserSearch {
   readonly projectId: string
   /** The latest use up to `w.alive` and before `w.task_id`, as `task_id`, or no row. */
   readonly latestUse: Part
@@ -34,33 +41,32 @@ export interface LivingUsers {
   readonly isAnyAlive: Part
   /** The user that the use `w.task_id` stands for, or no row. */
   readonly user: Part
-  readonly limit: number
 }
 
 /**
  * Returns the users that can still run. Nothing orders the rows, so the walk ends as soon as `limit` users are found; it
  * produces the newest first.
  */
-export const livingUsers = ({ projectId, latestUse, isAnyAlive, user, limit }: LivingUsers) =>
+export const livingUsers = ({ projectId, latestUse, isAnyAlive, user, limit, before }: LivingUsers) =>
   reading(
-    sql<(TaskUser | { id: null }) & { isLast: boolean }>`
+    sql<(TaskUser | { id: null }) & { cutAt: string | null }>`
       with recursive walk(task_id, alive, step) as (
-        select ${NEWEST}::uuid, ${NEWEST}::uuid, 0
+        select ${before ?? NEWEST}::uuid, ${NEWEST}::uuid, 0
         union all
         select u.task_id, case when ${isAnyAlive} then u.task_id else ${latestAlive(projectId)} end, w.step + 1
         from walk w
         cross join lateral (${latestUse}) u
         where w.step < ${MAX_EXAMINED_USES}::integer
       )
-      select t.id, t.name, t.key, w.step = ${MAX_EXAMINED_USES}::integer as "isLast"
+      select t.id, t.name, t.key, case when w.step = ${MAX_EXAMINED_USES}::integer then w.task_id end as "cutAt"
       from walk w
       left join lateral (${user}) t on w.alive = w.task_id
       where t.id is not null or w.step = ${MAX_EXAMINED_USES}::integer
       limit ${limit}::integer`,
     (rows): FoundUsers[] => [
       {
-        users: rows.flatMap(({ isLast: _, ...task }) => (task.id === null ? [] : [task])),
-        isCut: rows.some(({ isLast }) => isLast),
+        users: rows.flatMap(({ cutAt: _, ...task }) => (task.id === null ? [] : [task])),
+        cutAt: rows.find(({ cutAt }) => cutAt !== null)?.cutAt ?? null,
       },
     ],
   )
